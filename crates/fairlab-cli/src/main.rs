@@ -1,0 +1,3 @@
+//! The `fairlab` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Scheduling events as plain data

@@ -1,0 +1,1 @@
+//! Machine models from sysfs, archives, hwloc XML, JSON and short specs

@@ -1,0 +1,1 @@
+//! Per-entity load tracking in the kernel's fixed point

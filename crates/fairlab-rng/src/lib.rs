@@ -1,0 +1,1 @@
+//! One seeded, integer-only random generator with a named stream per use

@@ -1,0 +1,1 @@
+//! The fair runqueue: CFS and EEVDF

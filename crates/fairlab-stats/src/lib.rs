@@ -1,0 +1,1 @@
+//! Quantiles, intervals, tests and A/B comparison

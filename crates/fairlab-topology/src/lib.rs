@@ -1,0 +1,24 @@
+//! Machines, and the sched domains that a kernel builds from them.
+//!
+//! ```text
+//!   Machine  (facts: CPUs, cores, clusters, caches, dies, packages, nodes, distances)
+//!      |  domains::build(machine, kernel, options)
+//!      v
+//!   Domains  (per CPU a chain SMT -> CLS -> MC -> PKG -> NUMA..., groups, cached per-CPU values)
+//! ```
+//!
+//! Both are immutable once made; a change of the machine (hotplug, cpusets) makes new ones. What
+//! changes while a kernel runs (group capacities, balance intervals, failure counts) belongs to the
+//! owner of the running state, not here. No files, no clocks, no host: reading machines is the
+//! business of `fairlab-machines`.
+#![no_std]
+extern crate alloc;
+
+pub mod domains;
+mod machine;
+
+pub use domains::{DomainFlags, Domains};
+pub use machine::{
+    Arch, Cache, CacheKind, CapacitySource, CoreKind, Cpu, Machine, MachineBuilder, MachineError,
+    Node, Oddity,
+};

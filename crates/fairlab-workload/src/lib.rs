@@ -1,0 +1,1 @@
+//! Tasks as small programs, and the workloads made of them

@@ -1,0 +1,1 @@
+//! Facade: the library users' entry
