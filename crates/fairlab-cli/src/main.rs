@@ -1,3 +1,43 @@
-//! The `fairlab` command.
+//! The `fairlab` command: Linux's fair scheduler, its CPU placement and balancing, on the desk.
+//!
+//! `cli.rs` says what can be typed, `commands/` has one file per verb, `output.rs` and
+//! `progress.rs` are the only ways out. Nothing here knows how to schedule.
+//!
+//! A new verb is a line in [`cli::Verb`] and a line in [`run`].
 
-fn main() {}
+mod cli;
+mod commands;
+mod kernel_arg;
+mod output;
+mod progress;
+mod suggest;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Verb};
+
+/// The question was answered "worse", or `--check` found something.
+pub const EXIT_WORSE: u8 = 1;
+/// The command line or an input cannot be used.
+pub const EXIT_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(code) => code,
+        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&error);
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.verb {
+        Verb::Kernels(args) => commands::kernels::run(&args),
+        Verb::Completions(args) => commands::completions::run(&args),
+        Verb::Man(args) => commands::man::run(&args),
+    }
+}

@@ -1,1 +1,3 @@
 //! Facade: the library users' entry
+
+pub use fairlab_kernel as kernel;

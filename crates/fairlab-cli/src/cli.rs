@@ -1,0 +1,148 @@
+//! What can be typed. Only clap's structs: checks live where the values are used.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use fairlab::kernel::Kernel;
+
+use crate::kernel_arg::parse_kernel;
+
+/// The Linux fair scheduler's CPU placement and balancing: models, simulator, tools.
+#[derive(Debug, Parser)]
+#[command(
+    name = "fairlab",
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 fine, 1 the answer is \"worse\" or --check found something, \
+                  2 usage or bad input."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs, in the order of `fairlab --help`. Each has a file in `commands/`.
+#[derive(Debug, Subcommand)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one in the life of the process"
+)]
+pub enum Verb {
+    /// Releases and features: list them, show one, or say what differs between two
+    Kernels(KernelsVerb),
+    /// Print a completion script for a shell
+    #[command(hide = true)]
+    Completions(CompletionsVerb),
+    /// Print the man page, or write the pages of all verbs to a folder
+    #[command(hide = true)]
+    Man(ManVerb),
+}
+
+/// `fairlab kernels`
+#[derive(Debug, Args)]
+pub struct KernelsVerb {
+    /// What to do; `list` when not given.
+    #[command(subcommand)]
+    pub action: Option<KernelsAction>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What `fairlab kernels` can do.
+#[derive(Debug, Subcommand)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one in the life of the process"
+)]
+pub enum KernelsAction {
+    /// The releases (this is the default)
+    List,
+    /// All features and tunables of a kernel, and where it differs from the release as built
+    Show {
+        /// A release, with switches and numbers if you like: 6.12, 6.12:NO_SIS_UTIL,hz=1000
+        #[arg(value_name = "K", value_parser = parse_kernel)]
+        kernel: Kernel,
+    },
+    /// What changes from A to B, and what each change means
+    Diff {
+        /// The kernel to start from
+        #[arg(value_parser = parse_kernel)]
+        a: Kernel,
+        /// The kernel to go to
+        #[arg(value_parser = parse_kernel)]
+        b: Kernel,
+    },
+}
+
+/// `fairlab completions`
+#[derive(Debug, Args)]
+pub struct CompletionsVerb {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `fairlab man`
+#[derive(Debug, Args)]
+pub struct ManVerb {
+    /// Where to write one page per verb; without it, the main page goes to standard output
+    pub dir: Option<PathBuf>,
+}
+
+// Groups that verbs share. They are flattened into the structs above.
+
+/// Where the answer goes, and in which form.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Write to FILE; its suffix picks the format
+    #[arg(short, long, global = true, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The machine to work on.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Machine")]
+pub struct MachineArgs {
+    /// A machine's name, a file, or a short spec like 2s:20c:8t; this host when not given
+    #[arg(short = 'M', long, value_name = "M")]
+    pub machine: Option<String>,
+}
+
+/// One kernel.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Kernel")]
+pub struct KernelArgs {
+    /// A release, with switches and numbers if you like: 6.12, 6.12:NO_SIS_UTIL,hz=1000
+    #[arg(short = 'K', long, value_name = "K", default_value = "7.2", value_parser = parse_kernel)]
+    pub kernel: Kernel,
+}
+
+/// Several kernels, in the order given.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Kernels")]
+pub struct KernelListArgs {
+    /// A kernel, as in `fairlab kernels show`; give it once for each
+    #[arg(short = 'K', long = "kernel", value_name = "K", value_parser = parse_kernel)]
+    pub kernels: Vec<Kernel>,
+}
+
+/// Where randomness comes from.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Randomness")]
+pub struct SeedArgs {
+    /// Same seed, same result
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// How much is said while working.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct ProgressArgs {
+    /// No progress bar (there is none anyway when standard error is not a terminal)
+    #[arg(long)]
+    pub no_progress: bool,
+}

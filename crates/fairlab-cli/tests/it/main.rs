@@ -1,0 +1,9 @@
+//! Runs the `fairlab` binary as a user would. `run.rs` is the helper, the other modules are named
+//! after what they check. `UPDATE_EXPECT=1 cargo test -p fairlab-cli` renews the snapshots.
+#![allow(clippy::unwrap_used, reason = "all of this is test code")]
+
+mod run;
+
+mod conventions;
+mod help;
+mod kernels;
