@@ -127,6 +127,7 @@ Domains {
     SD_RELAX_AT_LEVEL           "...x.xx" "relax_domain_level acts on the level itself, not only above it"
     SD_RELAX_SETS               "xx....." "relax_domain_level sets BALANCE_WAKE and BALANCE_NEWIDLE below the level"
     SD_DENSE_LLC_ID             "......x" "sd_llc_id is a small dense number that partitions of one LLC share"
+    SD_HIGHEST_SKIPS            "....xxx" "the topmost ASYM_PACKING domain is searched past domains without the flag"
     SD_SHARED_TOP               "......x" "only the topmost LLC domain (and a lowest full-asymmetry one) has a shared object"
     SD_SHARED_UNION             "......x" "nr_idle_scan starts non-zero: it shares storage with allocation flags"
 }

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::ops::{BitAnd, BitOr, BitOrAssign, Not};
 
+use fairlab_kernel::{Feature, Kernel};
+
 macro_rules! flags {
     ($($(#[$doc:meta])* $name:ident;)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
@@ -88,6 +90,24 @@ impl DomainFlags {
         self.0 == 0
     }
 
+    /// The bits of `kernel` for these flags; those it does not know are left out.
+    ///
+    /// Up to v5.6 the numbers are written down in a header (from memory; one of them,
+    /// SHARE_POWERDOMAIN, exists on no machine here). Later releases number the flags in the order
+    /// of their table, so that each new flag moves those behind it.
+    #[must_use]
+    pub fn to_kernel_bits(self, kernel: &Kernel) -> u32 {
+        let bits = KernelBits::of(kernel).filter(|(flag, _)| self.has(*flag));
+        bits.fold(0, |sum, (_, bit)| sum | 1 << bit)
+    }
+
+    /// The flags that `kernel` means by `bits`; unknown bits are left out.
+    #[must_use]
+    pub fn from_kernel_bits(bits: u32, kernel: &Kernel) -> Self {
+        let flags = KernelBits::of(kernel).filter(|(_, bit)| bits >> bit & 1 != 0);
+        flags.fold(Self::NONE, |set, (flag, _)| set | flag)
+    }
+
     /// The flag called `name`, with or without `SD_`, old names too.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
@@ -98,6 +118,32 @@ impl DomainFlags {
             name
         };
         Self::ALL.iter().find(|(_, n)| *n == name).map(|(f, _)| *f)
+    }
+}
+
+/// The flags that a kernel knows, with their bit numbers.
+struct KernelBits;
+
+impl KernelBits {
+    fn of(kernel: &Kernel) -> impl Iterator<Item = (DomainFlags, u32)> {
+        use DomainFlags as F;
+        let fixed = kernel.has(Feature::SD_LOAD_BALANCE);
+        let kernel = *kernel;
+        let known = move |flag: F| match flag {
+            F::LOAD_BALANCE => fixed,
+            F::ASYM_CPUCAPACITY_FULL => kernel.has(Feature::SD_ASYM_FULL),
+            F::CLUSTER => kernel.has(Feature::SD_CLUSTER),
+            F::OVERLAP => kernel.has(Feature::SD_OVERLAP_FLAG),
+            _ => true,
+        };
+        let flags = F::ALL.iter().map(|(flag, _)| *flag);
+        let mut next = 0;
+        flags.filter(move |flag| known(*flag)).map(move |flag| {
+            // The place of SHARE_POWERDOMAIN.
+            next += u32::from(fixed && flag == F::SHARE_LLC);
+            next += 1;
+            (flag, next - 1)
+        })
     }
 }
 
@@ -145,5 +191,35 @@ impl fmt::Display for DomainFlags {
 impl fmt::Debug for DomainFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{self}]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairlab_kernel::Release;
+
+    #[test]
+    fn each_release_numbers_its_own_bits() {
+        use DomainFlags as F;
+        let smt = F::BALANCE_NEWIDLE
+            | F::BALANCE_EXEC
+            | F::BALANCE_FORK
+            | F::WAKE_AFFINE
+            | F::SHARE_CPUCAPACITY
+            | F::SHARE_LLC
+            | F::PREFER_SIBLING;
+        // As recorded in structures of running kernels, but for 5.4.
+        let cases = [
+            (Release::V7_2, smt, 0x1297),
+            (Release::V6_12, smt, 0x1297),
+            (Release::V6_1, smt, 0x997),
+            (Release::V5_4, smt | F::LOAD_BALANCE, 0x12af),
+        ];
+        for (release, flags, bits) in cases {
+            let kernel = Kernel::of(release);
+            assert_eq!(flags.to_kernel_bits(&kernel), bits, "{release}");
+            assert_eq!(F::from_kernel_bits(bits, &kernel), flags, "{release}");
+        }
     }
 }

@@ -7,13 +7,22 @@
 //!
 //! Masks, groups and capacity objects are stored once and named by index, so that 8192 CPUs fit.
 
+mod builder;
+mod cached;
+mod error;
 mod flags;
+mod intern;
+mod numa;
 
 use alloc::vec::Vec;
 
 use fairlab_units::{CpuId, CpuMask, PerCpu};
 
+pub use builder::{DomainSpec, DomainsBuilder, GroupSpec};
+pub use cached::CpuCached;
+pub use error::BuildError;
 pub use flags::DomainFlags;
+pub use numa::{NumaKind, NumaTopology};
 
 /// Index of a mask in [`Domains`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,8 +109,8 @@ pub struct Domains {
     pub(crate) masks: Vec<CpuMask>,
     pub(crate) domains: Vec<SchedDomain>,
     pub(crate) groups: Vec<SchedGroup>,
-    pub(crate) nr_capacities: u32,
-    pub(crate) nr_shared: u32,
+    pub(crate) capacities: Vec<GroupCapacity>,
+    pub(crate) shared: Vec<SharedStart>,
     /// Lowest domain of each CPU.
     pub(crate) base: PerCpu<Option<DomainId>>,
     pub(crate) cached: PerCpu<CpuCached>,
@@ -109,6 +118,34 @@ pub struct Domains {
     pub(crate) smt: PerCpu<MaskId>,
     pub(crate) capacity: PerCpu<u32>,
     pub(crate) switches: Switches,
+    pub(crate) numa: NumaTopology,
+}
+
+/// What a group capacity object says (`sched_group_capacity`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct GroupCapacity {
+    /// Sum of the capacities of the CPUs.
+    pub capacity: u64,
+    /// Smallest CPU capacity.
+    pub min: u64,
+    /// Largest CPU capacity.
+    pub max: u64,
+}
+
+/// With what a shared object starts (`sched_domain_shared`). `has_idle_cores` starts clear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SharedStart {
+    /// CPUs whose tick runs, as counted at the start: also isolated CPUs of the LLC, before 7.2.
+    pub nr_busy_cpus: u32,
+    /// How many CPUs a wakeup may scan before the balancer has written a number.
+    pub nr_idle_scan: u32,
+}
+
+/// The level called `name` in any release.
+fn level_name(name: &str) -> Option<&'static str> {
+    ["SMT", "CLS", "MC", "DIE", "PKG", "NODE", "NUMA"]
+        .into_iter()
+        .find(|n| *n == name)
 }
 
 /// The static switches that domain building throws.
@@ -181,13 +218,31 @@ impl Domains {
     /// Number of group capacity objects; [`CapacityId`] is below it.
     #[must_use]
     pub fn nr_capacities(&self) -> usize {
-        self.nr_capacities as usize
+        self.capacities.len()
+    }
+
+    /// What capacity object `id` says right after the build, with nothing taken from any CPU.
+    #[must_use]
+    pub fn capacity(&self, id: CapacityId) -> GroupCapacity {
+        self.capacities[id.0 as usize]
+    }
+
+    /// With what shared object `id` starts.
+    #[must_use]
+    pub fn shared(&self, id: SharedId) -> SharedStart {
+        self.shared[id.0 as usize]
+    }
+
+    /// What the distance table says.
+    #[must_use]
+    pub fn numa(&self) -> &NumaTopology {
+        &self.numa
     }
 
     /// Number of shared objects; [`SharedId`] is below it.
     #[must_use]
     pub fn nr_shared(&self) -> usize {
-        self.nr_shared as usize
+        self.shared.len()
     }
 
     /// The cached values of `cpu`.
@@ -231,28 +286,4 @@ impl Domains {
     pub fn share_resources(&self, a: CpuId, b: CpuId) -> bool {
         a == b || self.cached[a].share_id == self.cached[b].share_id
     }
-}
-
-/// The values that the kernel caches per CPU because every wakeup reads them
-/// (`update_top_cache_domain`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpuCached {
-    /// Topmost domain that shares the LLC (`sd_llc`).
-    pub llc: Option<DomainId>,
-    /// Number of CPUs in it, or 1 (`sd_llc_size`).
-    pub llc_size: u32,
-    /// CPUs with equal numbers share the LLC (`sd_llc_id`).
-    pub llc_id: u32,
-    /// CPUs with equal numbers share a cluster, or else the LLC (`sd_share_id`).
-    pub share_id: u32,
-    /// Shared object of `llc` (`sd_llc_shared`).
-    pub llc_shared: Option<SharedId>,
-    /// `sd_balance_shared` (7.2); equal to `llc_shared` otherwise.
-    pub balance_shared: Option<SharedId>,
-    /// Lowest NUMA domain (`sd_numa`).
-    pub numa: Option<DomainId>,
-    /// Topmost domain with ASYM_PACKING (`sd_asym_packing`).
-    pub asym_packing: Option<DomainId>,
-    /// Lowest domain that sees all capacities (`sd_asym_cpucapacity`).
-    pub asym_cpucapacity: Option<DomainId>,
 }
