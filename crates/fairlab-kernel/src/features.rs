@@ -158,6 +158,7 @@ Placement {
     SIS_AVG_CPU                 "......." "no scan when the average idle time is below the average scan cost"
     SIS_PROP                    "xxx...." "the scan budget is proportional to the average idle time"
     SIS_PROP_AGED               "..xxx.." "SIS_PROP ages the idle estimate instead of dividing it by 512"
+    SIS_THIS_LLC                "xxx...." "the idle CPU scan needs an LLC domain of the waking CPU"
     SIS_UTIL                    "...xxxx" "the scan budget comes from the utilization of the LLC"
     SIS_EMPTY_STOP              "......x" "an LLC without allowed CPU ends the search before the hint is cleared"
     SIS_CLUSTER                 ".....xx" "the scan visits the cluster of the target first"

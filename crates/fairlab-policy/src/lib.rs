@@ -1,13 +1,48 @@
 //! Where a task goes: wakeup, fork and exec placement, and balancing.
 //!
 //! The policy is pure: it sees the machine only through [`MachineView`], which the simulator, the
-//! auditor, the oracle comparison and library users implement, and it answers a [`Decision`]. It has
-//! no clock, no random numbers, no heap on a decision, and it does not know how runqueues work.
+//! auditor, the oracle comparison and library users implement. It has no clock, no random numbers,
+//! no heap on a decision, and it does not know how runqueues work.
+//!
+//! ```text
+//!   MachineView, Kernel, Context, TaskView (wakee, waker)
+//!        |
+//!   select_task_rq_fair
+//!        |-- wakeup: record_wakee, energy, wake_wide, wake_affine, select_idle_sibling
+//!        '-- fork, exec: find_idlest_cpu
+//!        |
+//!   Outcome { decision: Decision { cpu, reason, cost }, effects }
+//! ```
+//!
+//! The state is read only. What a decision changes (the recent CPU, the idle-core hint, wake counts)
+//! comes back in [`Effects`], and the caller writes it down; so one state can be asked twice.
 #![no_std]
-extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
+mod affinity;
 mod decision;
+mod effects;
+mod explain;
+mod fits;
+mod hint;
+mod idle_sibling;
+mod reason;
+mod scratch;
+mod search;
+mod select;
 mod view;
+mod wake_affine;
+mod wakee;
 
-pub use decision::{Cost, Decision, Reason};
-pub use view::{MachineView, Section, TaskView, WakeFlags};
+pub use affinity::{fallback_cpu, only_cpu};
+pub use decision::{Affine, Cost, Decision};
+pub use effects::{Effects, Outcome, ScanAccount, WakeAvgIdle, WakerUpdate, update_avg};
+pub use explain::{Event, Explain, NoExplain, ProbeState, Step};
+pub use hint::{HintUpdate, hint_on_idle_entry};
+pub use reason::Reason;
+pub use scratch::Scratch;
+pub use select::{explain_task_rq_fair, select_idle_sibling, select_task_rq_fair};
+pub use fairlab_kernel::Kernel;
+pub use view::{Context, GroupCapacity, MachineView, Section, Signals, TaskView, WakeFlags};
+pub use wakee::{record_wakee, wake_wide};

@@ -1,8 +1,8 @@
 //! What the policy may see. Consumers implement this; the policy defines it.
 
-use fairlab_topology::Domains;
-use fairlab_topology::domains::{CapacityId, SharedId};
-use fairlab_units::{CpuId, CpuMask};
+use fairlab_topology::{DomainFlags, Domains};
+use fairlab_topology::domains::{CapacityId, DomainId, SharedId};
+use fairlab_units::{CpuId, CpuMask, TaskId};
 
 /// How a placement was asked for (`WF_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -23,6 +23,31 @@ impl WakeFlags {
     pub const fn has(self, flags: u32) -> bool {
         self.0 & flags != 0
     }
+
+    /// The domain flag that asks for balancing at this event (`SD_BALANCE_*`).
+    #[must_use]
+    pub const fn sd_flag(self) -> DomainFlags {
+        if self.has(Self::TTWU) {
+            DomainFlags::BALANCE_WAKE
+        } else if self.has(Self::FORK) {
+            DomainFlags::BALANCE_FORK
+        } else {
+            DomainFlags::BALANCE_EXEC
+        }
+    }
+}
+
+/// The arguments of one placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// The CPU that executes the wakeup, fork or exec.
+    pub this_cpu: CpuId,
+    /// The CPU where the task was: at a wakeup where it last ran, at a fork its parent's.
+    pub prev_cpu: CpuId,
+    /// One of TTWU, FORK, EXEC, and their companions.
+    pub flags: WakeFlags,
+    /// False when the wakeup comes from an interrupt (`in_task()`).
+    pub in_task: bool,
 }
 
 /// A part of a decision whose duration an observer may want to measure.
@@ -37,10 +62,23 @@ pub enum Section {
     GroupStats,
 }
 
+/// Capacity of a group (`sched_group_capacity`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupCapacity {
+    /// Sum over the group (`capacity`).
+    pub capacity: u64,
+    /// Smallest capacity of one of its CPUs (`min_capacity`).
+    pub min: u64,
+    /// Largest capacity of one of its CPUs (`max_capacity`).
+    pub max: u64,
+}
+
 /// The state of the machine at the moment of a decision.
 ///
 /// Readers only. What a decision changes (recent CPU, hint cleared) comes back in its outcome, so
 /// that the same state can be asked twice.
+///
+/// CPU arguments are always possible CPUs of [`domains`](Self::domains).
 pub trait MachineView {
     /// The domains.
     fn domains(&self) -> &Domains;
@@ -55,6 +93,7 @@ pub trait MachineView {
     fn is_idle(&self, cpu: CpuId) -> bool;
 
     /// `available_idle_cpu`: idle, and the virtual CPU is not preempted.
+    #[inline]
     fn is_available_idle(&self, cpu: CpuId) -> bool {
         self.is_idle(cpu)
     }
@@ -62,10 +101,15 @@ pub trait MachineView {
     /// `sched_idle_cpu`: at least one runnable task, and all are SCHED_IDLE.
     fn is_sched_idle(&self, cpu: CpuId) -> bool;
 
+    /// Does the current task of `cpu` leave it idle apart from `task`: its current task is the idle
+    /// task or `task`, and no wakeup is pending (`idle_cpu_without`, without its count of tasks)?
+    fn is_idle_without(&self, cpu: CpuId, task: TaskId) -> bool;
+
     /// Runnable tasks of all classes, delayed-dequeued ones included (`rq->nr_running`).
     fn nr_running(&self, cpu: CpuId) -> u32;
 
-    /// Fair tasks in the hierarchy, delayed-dequeued ones included (`h_nr_running`, `h_nr_queued`).
+    /// Fair tasks in the hierarchy, delayed-dequeued ones included (`h_nr_running` to v6.12.0,
+    /// `h_nr_queued`).
     fn h_nr_queued(&self, cpu: CpuId) -> u32;
 
     /// Fair tasks in the hierarchy without delayed-dequeued ones (`h_nr_runnable`).
@@ -73,16 +117,21 @@ pub trait MachineView {
         self.h_nr_queued(cpu)
     }
 
-    /// Root queue `load_avg`, or `runnable_load_avg` where the kernel reads that as load.
+    /// Root queue `load_avg` (`cpu_load`).
     fn load_avg(&self, cpu: CpuId) -> u64;
 
-    /// Root queue `runnable_avg`.
+    /// Root queue `runnable_load_avg` (v5.4, v5.6; v5.4 reads it as the load of a CPU).
+    fn runnable_load_avg(&self, cpu: CpuId) -> u64 {
+        self.load_avg(cpu)
+    }
+
+    /// Root queue `runnable_avg` (v5.7 on).
     fn runnable_avg(&self, cpu: CpuId) -> u64;
 
     /// Root queue `util_avg`.
     fn util_avg(&self, cpu: CpuId) -> u64;
 
-    /// Root queue summed estimate (`util_est`).
+    /// Root queue summed estimate (`util_est`, before v6.8 `util_est.enqueued`).
     fn util_est(&self, cpu: CpuId) -> u64;
 
     /// `capacity_of`: capacity left for fair tasks.
@@ -96,6 +145,18 @@ pub trait MachineView {
     /// Average idle time in ns (`rq->avg_idle`).
     fn avg_idle(&self, cpu: CpuId) -> u64;
 
+    /// Aged estimate of the idle time of `cpu` (`rq->wake_stamp` in jiffies, `rq->wake_avg_idle` in
+    /// ns). Read with SIS_PROP_AGED only.
+    fn wake_avg_idle(&self, cpu: CpuId) -> (u64, u64) {
+        (self.jiffies(), self.avg_idle(cpu) / 2)
+    }
+
+    /// Average duration in ns of a scan by the CPU that owns `domain` (`sd->avg_scan_cost`). Read
+    /// with SIS_PROP or SIS_AVG_CPU only.
+    fn avg_scan_cost(&self, _domain: DomainId) -> u64 {
+        0
+    }
+
     /// When the CPU last went idle, ns (`rq->idle_stamp`).
     fn idle_stamp(&self, _cpu: CpuId) -> u64 {
         0
@@ -106,17 +167,43 @@ pub trait MachineView {
         None
     }
 
-    /// The hint "some core of the LLC is idle".
+    /// The hint "some core of the LLC is idle" (`sd_llc_shared->has_idle_cores`).
     fn has_idle_cores(&self, shared: SharedId) -> bool;
 
-    /// How many CPUs a wakeup may scan (`nr_idle_scan`).
+    /// How many CPUs a wakeup may scan (`nr_idle_scan`). Read with SIS_UTIL only.
     fn nr_idle_scan(&self, shared: SharedId) -> u32;
 
-    /// Capacity, smallest and largest CPU capacity of a group.
-    fn group_capacity(&self, id: CapacityId) -> (u64, u64, u64);
+    /// Capacity of a group.
+    fn group_capacity(&self, id: CapacityId) -> GroupCapacity;
 
-    /// The `imbalance` flag of a group.
+    /// The `imbalance` flag of a group (`sgc->imbalance`).
     fn group_imbalance(&self, _id: CapacityId) -> bool {
+        false
+    }
+
+    /// The node of `cpu` as a position in the machine's nodes (`cpu_to_node`).
+    fn node_of(&self, _cpu: CpuId) -> usize {
+        0
+    }
+
+    /// The signals that `task` would have after ageing it to its queue's last update
+    /// (`sync_entity_load_avg`). Asked at most once per decision; a consumer whose task views are
+    /// up to date returns `task.signals`.
+    fn synced(&self, task: &TaskView<'_>) -> Signals {
+        task.signals
+    }
+
+    /// Share of `task` in the load of its root queue (`task_h_load`), for the given signals:
+    /// `load_avg * h_load(queue) / (queue.load_avg + 1)`.
+    fn task_h_load(&self, task: &TaskView<'_>, signals: &Signals) -> u64;
+
+    /// Has anyone used uclamp since boot (`sched_uclamp_used`)?
+    fn uclamp_used(&self) -> bool {
+        false
+    }
+
+    /// Is the root domain overutilized (`rd->overutilized`)?
+    fn is_overutilized(&self) -> bool {
         false
     }
 
@@ -129,32 +216,41 @@ pub trait MachineView {
     fn leave(&self, _section: Section) {}
 }
 
+/// PELT averages and estimate of a task (`se.avg`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Signals {
+    /// `load_avg`.
+    pub load_avg: u64,
+    /// `runnable_avg` (v5.7 on).
+    pub runnable_avg: u64,
+    /// `util_avg`.
+    pub util_avg: u64,
+    /// Estimated utilization without the mark (`_task_util_est`).
+    pub util_est: u64,
+}
+
 /// What a placement reads of a task.
 #[derive(Clone, Debug)]
 pub struct TaskView<'a> {
+    /// The owner's number of the task; equal numbers mean the same task.
+    pub id: TaskId,
     /// The CPU it is on or last ran on (`task_cpu`).
     pub cpu: CpuId,
-    /// CPUs where it may run.
+    /// CPUs where it may run (`cpus_ptr`).
     pub allowed: &'a CpuMask,
-    /// Is it on a runqueue?
+    /// Is it queued on a runqueue (`task_on_rq_queued`)?
     pub on_rq: bool,
     /// Is it SCHED_IDLE?
     pub is_sched_idle: bool,
-    /// Is it exiting?
+    /// Is it exiting (`PF_EXITING`)?
     pub is_exiting: bool,
-    /// Is it a kernel thread bound to exactly one CPU?
+    /// Is it a kernel thread bound to exactly one CPU (`is_per_cpu_kthread`)?
     pub is_per_cpu_kthread: bool,
-    /// PELT `util_avg`.
-    pub util_avg: u64,
-    /// PELT `runnable_avg`.
-    pub runnable_avg: u64,
-    /// Estimated utilization without the mark (`_task_util_est`).
-    pub util_est: u64,
-    /// Share of the task in the load of its root queue (`task_h_load`).
-    pub h_load: u64,
+    /// PELT averages as of the last update.
+    pub signals: Signals,
     /// True when it has no PELT history on a CPU (`last_update_time == 0`).
     pub is_new: bool,
-    /// Utilization clamps.
+    /// Effective utilization clamps, minimum and maximum (`uclamp_eff_value`).
     pub uclamp: (u64, u64),
     /// NUMA preferred node, as a position in the machine's nodes.
     pub preferred_node: Option<usize>,
@@ -164,6 +260,6 @@ pub struct TaskView<'a> {
     pub wakee_flips: u32,
     /// `wakee_flip_decay_ts` in jiffies.
     pub wakee_flip_decay_ts: u64,
-    /// True when the last task it woke is the wakee.
-    pub last_wakee_is_wakee: bool,
+    /// The last task that it woke (`last_wakee`).
+    pub last_wakee: Option<TaskId>,
 }

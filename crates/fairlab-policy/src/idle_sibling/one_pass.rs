@@ -1,0 +1,207 @@
+//! The LLC scan of v5.13 and later: one walk that looks for an idle core when the hint promises one,
+//! and for an idle CPU within a budget when it does not.
+
+use fairlab_kernel::Feature;
+use fairlab_topology::DomainFlags;
+use fairlab_topology::domains::DomainId;
+use fairlab_units::CpuId;
+
+use super::budget::UNLIMITED;
+use super::{Budget, ScanEnd};
+use crate::explain::{Event, Explain, ProbeState, Step};
+use crate::search::{Search, WrapWalk};
+use crate::{MachineView, Reason, Section};
+
+impl<V: MachineView, E: Explain> Search<'_, V, E> {
+    pub(super) fn scan_in_one_pass(&mut self, llc: DomainId, target: CpuId) -> ScanEnd {
+        let has_idle_core = self.has_idle_cores(target);
+        if self.has(Feature::SIS_PREV_SMT)
+            && self.domains.switches().smt_present
+            && !has_idle_core
+            && self.domains.share_cache(self.ctx.prev_cpu, target)
+            && let Some(thread) = self.select_idle_smt(llc, self.ctx.prev_cpu)
+        {
+            return ScanEnd::Found(thread, Reason::PrevSmt);
+        }
+        self.select_idle_cpu(llc, target, has_idle_core)
+    }
+
+    fn select_idle_cpu(&mut self, llc: DomainId, target: CpuId, has_idle_core: bool) -> ScanEnd {
+        let late_mask = self.has(Feature::SIS_EMPTY_STOP);
+        if !late_mask {
+            self.take_scan_mask(llc);
+        }
+        let Some(nr) = self.scan_budget(llc, target, has_idle_core) else {
+            return ScanEnd::Refused;
+        };
+        if late_mask && !self.take_scan_mask(llc) {
+            return ScanEnd::Refused;
+        }
+        self.explain.note(Event::Budget {
+            nr: (nr != UNLIMITED).then_some(nr),
+            has_idle_core,
+        });
+        let tests = self.cost.idle_tests;
+        let section = if has_idle_core {
+            Section::IdleCore
+        } else {
+            Section::IdleScan
+        };
+        self.view.enter(section);
+        let end = if has_idle_core {
+            self.walk_cores(llc, target)
+        } else {
+            self.walk_cpus(llc, target, nr)
+        };
+        self.view.leave(section);
+        self.close_scan_account(end == ScanEnd::OutOfBudget, tests);
+        end
+    }
+
+    /// The CPUs to scan: those of the LLC where the task may run. False when there are none.
+    fn take_scan_mask(&mut self, llc: DomainId) -> bool {
+        self.scratch
+            .cpus
+            .assign_and(self.domains.span(llc), self.p.allowed);
+        self.cost.mask_ops += 1;
+        !self.scratch.cpus.is_empty()
+    }
+
+    /// The budget; none when there must be no scan.
+    pub(super) fn scan_budget(
+        &mut self,
+        llc: DomainId,
+        target: CpuId,
+        has_idle_core: bool,
+    ) -> Option<Budget> {
+        let mut nr = UNLIMITED;
+        let by_idle_time = self.has(Feature::SIS_PROP) && !has_idle_core;
+        if by_idle_time || self.has(Feature::SIS_THIS_LLC) {
+            let this_llc = self.domains.cached(self.ctx.this_cpu).llc?;
+            if by_idle_time {
+                let weight = self.domains.domain(llc).span_weight;
+                nr = self.budget_by_idle_time(this_llc, weight)?;
+            }
+        }
+        if self.has(Feature::SIS_UTIL) {
+            nr = self.budget_by_utilization(target)?;
+        }
+        Some(nr)
+    }
+
+    /// The span of the target's cluster, when the scan begins there.
+    fn cluster_span(&self, llc: DomainId) -> Option<&'_ fairlab_units::CpuMask> {
+        if !(self.has(Feature::SIS_CLUSTER) && self.domains.switches().cluster_active) {
+            return None;
+        }
+        let local = self.domains.groups(llc).first()?;
+        local
+            .flags
+            .has(DomainFlags::CLUSTER)
+            .then(|| self.domains.mask(local.span))
+    }
+
+    /// No idle core is promised: the first usable CPU within the budget.
+    fn walk_cpus(&mut self, llc: DomainId, target: CpuId, mut nr: Budget) -> ScanEnd {
+        let domains = self.domains;
+        let start = CpuId(target.0 + 1);
+        if self.cluster_span(llc).is_some() {
+            let span = domains.mask(domains.groups(llc)[0].span);
+            for cpu in span.iter_wrap(start) {
+                if !self.scratch.cpus.test(cpu) {
+                    continue;
+                }
+                nr -= 1;
+                if nr <= 0 {
+                    return ScanEnd::OutOfBudget;
+                }
+                if self.is_usable(Step::Cluster, cpu) {
+                    return ScanEnd::Found(cpu, Reason::ClusterIdleCpu);
+                }
+            }
+            self.scratch.cpus.and_not_with(span);
+            self.cost.mask_ops += 1;
+        }
+        let mut walk = WrapWalk::from(start);
+        while let Some(cpu) = walk.next(&self.scratch.cpus) {
+            nr -= 1;
+            if nr <= 0 {
+                return ScanEnd::OutOfBudget;
+            }
+            if self.is_usable(Step::Scan, cpu) {
+                return ScanEnd::Found(cpu, Reason::IdleCpu);
+            }
+        }
+        ScanEnd::Nothing
+    }
+
+    /// An idle core is promised: a core with all threads idle, else the first idle thread seen.
+    /// The hint is cleared when there is no such core.
+    fn walk_cores(&mut self, llc: DomainId, target: CpuId) -> ScanEnd {
+        let domains = self.domains;
+        let start = CpuId(target.0 + 1);
+        let mut thread = None;
+        if self.cluster_span(llc).is_some() {
+            let span = domains.mask(domains.groups(llc)[0].span);
+            for core in span.iter_wrap(start) {
+                if self.scratch.cpus.test(core) && self.is_idle_core(core, &mut thread) {
+                    return ScanEnd::Found(core, Reason::ClusterIdleCore);
+                }
+            }
+            self.scratch.cpus.and_not_with(span);
+            self.cost.mask_ops += 1;
+        }
+        let mut walk = WrapWalk::from(start);
+        while let Some(core) = walk.next(&self.scratch.cpus) {
+            if self.is_idle_core(core, &mut thread) {
+                return ScanEnd::Found(core, Reason::IdleCore);
+            }
+        }
+        self.clear_idle_cores(target);
+        match thread {
+            Some(cpu) => ScanEnd::Found(cpu, Reason::IdleThread),
+            None => ScanEnd::Nothing,
+        }
+    }
+
+    /// Are all threads of the core of `core` idle? If not, the core leaves the scan. The first
+    /// usable thread of any core is kept in `first`; once there is one, a core is given up at its
+    /// first busy thread.
+    fn is_idle_core(&mut self, core: CpuId, first: &mut Option<CpuId>) -> bool {
+        let threads = self.domains.smt_mask(core);
+        let in_scan = self.has(Feature::SIS_CORE_DOMAIN);
+        let mut is_idle = true;
+        for thread in threads {
+            let state = self.probe(Step::Core, thread);
+            let is_candidate = first.is_none()
+                && if in_scan {
+                    self.scratch.cpus.test(thread)
+                } else {
+                    self.p.allowed.test(thread)
+                };
+            match state {
+                ProbeState::Idle => {
+                    if is_candidate {
+                        *first = Some(thread);
+                    }
+                }
+                ProbeState::SchedIdle if is_candidate => {
+                    is_idle = false;
+                    *first = Some(thread);
+                    break;
+                }
+                ProbeState::SchedIdle | ProbeState::Busy => {
+                    is_idle = false;
+                    if first.is_some() {
+                        break;
+                    }
+                }
+            }
+        }
+        if !is_idle {
+            self.scratch.cpus.and_not_with(threads);
+            self.cost.mask_ops += 1;
+        }
+        is_idle
+    }
+}

@@ -1,0 +1,160 @@
+//! Pull the wakee to the waking CPU, or leave it where it was?
+
+use fairlab_kernel::Feature;
+use fairlab_topology::domains::{DomainFlags, DomainId};
+use fairlab_units::CpuId;
+
+use crate::explain::{Event, Explain, Step};
+use crate::search::Search;
+use crate::{Affine, MachineView, WakeFlags};
+
+/// The terms of the weight part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Weights {
+    pub this_load: u64,
+    pub prev_load: u64,
+    /// `task_h_load` of the waker; none when the wakeup is not sync.
+    pub waker: Option<u64>,
+    pub wakee: u64,
+    pub this_capacity: u64,
+    pub prev_capacity: u64,
+    pub imbalance_pct: u32,
+    pub biased: bool,
+}
+
+impl Weights {
+    /// Scaled loads of the waking and the previous CPU, with the wakee moved; none when the waker
+    /// alone outweighs its queue, which decides for the waking CPU.
+    ///
+    /// Signed: the queue's average may be below what the task contributes. Products stay below
+    /// 2^63 for loads up to 2^45.
+    pub fn compare(self) -> Option<(i64, i64)> {
+        let mut this = self.this_load as i64;
+        if let Some(waker) = self.waker {
+            if waker > self.this_load {
+                return None;
+            }
+            this -= waker as i64;
+        }
+        this += self.wakee as i64;
+        let mut prev = self.prev_load as i64 - self.wakee as i64;
+        if self.biased {
+            this = this.wrapping_mul(100);
+            prev = prev.wrapping_mul(100 + (i64::from(self.imbalance_pct) - 100) / 2);
+        }
+        this = this.wrapping_mul(self.prev_capacity as i64);
+        prev = prev.wrapping_mul(self.this_capacity as i64);
+        if self.waker.is_some() {
+            // A tie pulls when the wakeup is sync.
+            prev += 1;
+        }
+        Some((this, prev))
+    }
+}
+
+impl<V: MachineView, E: Explain> Search<'_, V, E> {
+    /// Walks the domains of the waking CPU: the CPU to search around, and the domain whose slow path
+    /// answers instead, if any.
+    pub(crate) fn walk_domains(
+        &mut self,
+        want_affine: bool,
+        sync: bool,
+        sd_flag: DomainFlags,
+    ) -> (CpuId, Option<DomainId>) {
+        let (this, prev) = (self.ctx.this_cpu, self.ctx.prev_cpu);
+        let domains = self.domains;
+        let mut slow = None;
+        let mut how = if want_affine {
+            Affine::NoDomain
+        } else {
+            Affine::Unwanted
+        };
+        for id in domains.chain(this) {
+            let flags = domains.domain(id).flags;
+            if self.has(Feature::SD_LOAD_BALANCE) && !flags.has(DomainFlags::LOAD_BALANCE) {
+                break;
+            }
+            if want_affine && flags.has(DomainFlags::WAKE_AFFINE) && domains.span(id).test(prev) {
+                how = if this == prev {
+                    Affine::SameCpu
+                } else {
+                    self.wake_affine(id, sync)
+                };
+                slow = None;
+                break;
+            }
+            if flags.any(sd_flag) {
+                slow = Some(id);
+            } else if !want_affine {
+                break;
+            }
+        }
+        let target = if how.takes_waking_cpu() { this } else { prev };
+        if self.ctx.flags.has(WakeFlags::TTWU) {
+            self.affine = Some(how);
+            self.explain.note(Event::Affine { how, target });
+        }
+        (target, slow)
+    }
+
+    fn wake_affine(&mut self, domain: DomainId, sync: bool) -> Affine {
+        if self.has(Feature::WA_IDLE)
+            && let Some(how) = self.wake_affine_idle(sync)
+        {
+            return how;
+        }
+        if self.has(Feature::WA_WEIGHT)
+            && let Some(how) = self.wake_affine_weight(domain, sync)
+        {
+            return how;
+        }
+        Affine::Declined
+    }
+
+    fn wake_affine_idle(&mut self, sync: bool) -> Option<Affine> {
+        let (this, prev) = (self.ctx.this_cpu, self.ctx.prev_cpu);
+        if self.is_available(Step::WakeAffine, this) && self.domains.share_cache(this, prev) {
+            return Some(if self.is_available(Step::WakeAffine, prev) {
+                Affine::PrevIdle
+            } else {
+                Affine::ThisIdle
+            });
+        }
+        if sync {
+            let mut running = self.view.nr_running(this);
+            if self.has(Feature::WA_DELAYED) {
+                let delayed = self
+                    .view
+                    .h_nr_queued(this)
+                    .saturating_sub(self.view.h_nr_runnable(this));
+                running = running.saturating_sub(delayed);
+            }
+            if running == 1 {
+                return Some(Affine::Sync);
+            }
+        }
+        if self.has(Feature::WA_PREV_IDLE) && self.is_available(Step::WakeAffine, prev) {
+            return Some(Affine::PrevIdle);
+        }
+        None
+    }
+
+    fn wake_affine_weight(&mut self, domain: DomainId, sync: bool) -> Option<Affine> {
+        let (this, prev) = (self.ctx.this_cpu, self.ctx.prev_cpu);
+        let weights = Weights {
+            this_load: self.load(this),
+            prev_load: self.load(prev),
+            waker: sync.then(|| self.view.task_h_load(self.current, &self.current.signals)),
+            wakee: self.h_load(),
+            this_capacity: self.view.capacity_of(this),
+            prev_capacity: self.view.capacity_of(prev),
+            imbalance_pct: self.domains.domain(domain).imbalance_pct,
+            biased: self.has(Feature::WA_BIAS),
+        };
+        let Some((this, prev)) = weights.compare() else {
+            return Some(Affine::SyncLoad);
+        };
+        self.explain.note(Event::Weight { this, prev });
+        (this < prev).then_some(Affine::Weight)
+    }
+}
