@@ -123,13 +123,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         }
         let capacity = |cpu| u64::from(self.domains.capacity_orig(cpu));
         let min = capacity(self.ctx.this_cpu).min(capacity(self.ctx.prev_cpu));
-        let max = self
-            .view
-            .active()
-            .iter()
-            .map(capacity)
-            .max()
-            .unwrap_or(min);
+        let max = self.view.active().iter().map(capacity).max().unwrap_or(min);
         if max.saturating_sub(min) < max >> 3 {
             return false;
         }

@@ -17,12 +17,12 @@
 //! The state is read only. What a decision changes (the recent CPU, the idle-core hint, wake counts)
 //! comes back in [`Effects`], and the caller writes it down; so one state can be asked twice.
 #![no_std]
-#[cfg(test)]
-extern crate std;
+extern crate alloc;
 
 mod affinity;
 mod decision;
 mod effects;
+mod energy;
 mod explain;
 mod fits;
 mod hint;
@@ -38,11 +38,12 @@ mod wakee;
 pub use affinity::{fallback_cpu, only_cpu};
 pub use decision::{Affine, Cost, Decision};
 pub use effects::{Effects, Outcome, ScanAccount, WakeAvgIdle, WakerUpdate, update_avg};
+pub use energy::{PerfDomain, PerfState};
 pub use explain::{Event, Explain, NoExplain, ProbeState, Step};
+pub use fairlab_kernel::Kernel;
 pub use hint::{HintUpdate, hint_on_idle_entry};
 pub use reason::Reason;
 pub use scratch::Scratch;
 pub use select::{explain_task_rq_fair, select_idle_sibling, select_task_rq_fair};
-pub use fairlab_kernel::Kernel;
-pub use view::{Context, GroupCapacity, MachineView, Section, Signals, TaskView, WakeFlags};
+pub use view::{Context, MachineView, OtherUtil, Section, Signals, TaskView, WakeFlags};
 pub use wakee::{record_wakee, wake_wide};

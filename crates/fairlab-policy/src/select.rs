@@ -44,7 +44,10 @@ pub fn explain_task_rq_fair<V: MachineView, E: Explain>(
 }
 
 /// The fast path alone: an idle CPU near `target` for `p`, whose previous CPU is `ctx.prev_cpu`.
-#[allow(clippy::too_many_arguments, reason = "the entry's arguments, plus the target")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the entry's arguments, plus the target"
+)]
 pub fn select_idle_sibling<V: MachineView, E: Explain>(
     view: &V,
     kernel: &Kernel,

@@ -1,8 +1,10 @@
 //! What the policy may see. Consumers implement this; the policy defines it.
 
+use fairlab_topology::domains::{CapacityId, DomainId, GroupCapacity, SharedId};
 use fairlab_topology::{DomainFlags, Domains};
-use fairlab_topology::domains::{CapacityId, DomainId, SharedId};
 use fairlab_units::{CpuId, CpuMask, TaskId};
+
+use crate::PerfDomain;
 
 /// How a placement was asked for (`WF_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -60,17 +62,6 @@ pub enum Section {
     IdleScan,
     /// The group statistics of the slow path.
     GroupStats,
-}
-
-/// Capacity of a group (`sched_group_capacity`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupCapacity {
-    /// Sum over the group (`capacity`).
-    pub capacity: u64,
-    /// Smallest capacity of one of its CPUs (`min_capacity`).
-    pub min: u64,
-    /// Largest capacity of one of its CPUs (`max_capacity`).
-    pub max: u64,
 }
 
 /// The state of the machine at the moment of a decision.
@@ -202,6 +193,23 @@ pub trait MachineView {
         false
     }
 
+    /// Clamps of the queue of `cpu`: the largest of its runnable tasks' (`uclamp_rq_get`).
+    fn rq_uclamp(&self, _cpu: CpuId) -> (u64, u64) {
+        (0, 1024)
+    }
+
+    /// Utilization of `cpu` by others than fair tasks. Read by
+    /// energy-aware placement only.
+    fn other_util(&self, _cpu: CpuId) -> OtherUtil {
+        OtherUtil::default()
+    }
+
+    /// The performance domains of the root domain, when energy-aware scheduling is on. None turns
+    /// energy-aware placement off.
+    fn perf_domains(&self) -> &[PerfDomain] {
+        &[]
+    }
+
     /// Is the root domain overutilized (`rd->overutilized`)?
     fn is_overutilized(&self) -> bool {
         false
@@ -214,6 +222,19 @@ pub trait MachineView {
     /// A measured section ends.
     #[inline]
     fn leave(&self, _section: Section) {}
+}
+
+/// Utilization of a CPU by others than fair tasks, on the capacity scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct OtherUtil {
+    /// Realtime tasks (`cpu_util_rt`).
+    pub rt: u64,
+    /// Deadline tasks (`cpu_util_dl`).
+    pub dl: u64,
+    /// Bandwidth reserved for deadline tasks (`cpu_bw_dl`).
+    pub dl_bandwidth: u64,
+    /// Interrupts (`cpu_util_irq`).
+    pub irq: u64,
 }
 
 /// PELT averages and estimate of a task (`se.avg`).

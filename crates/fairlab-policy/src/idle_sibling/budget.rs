@@ -4,13 +4,16 @@ use fairlab_kernel::Feature;
 use fairlab_topology::domains::DomainId;
 use fairlab_units::CpuId;
 
+use crate::MachineView;
 use crate::effects::{ScanAccount, WakeAvgIdle};
 use crate::explain::Explain;
 use crate::search::Search;
-use crate::MachineView;
 
 /// The scan budget: the kernel's `nr`, which a scan counts down before it looks at a CPU, stopping
 /// at zero. So at most `nr - 1` CPUs are tested.
+///
+/// A quotient that SIS_PROP cannot store in an int may come out negative; such a budget is never
+/// used up, as in the kernels that test for zero. SIS_UTIL never makes one.
 pub(crate) type Budget = i32;
 
 /// No limit.
@@ -103,8 +106,12 @@ mod tests {
 
     #[test]
     fn the_proportional_budget_follows_the_examples_of_the_spec() {
-        let nr = |weight, avg_idle: u64, cost, divided: bool| {
-            proportional_budget(weight, if divided { avg_idle / 512 } else { avg_idle }, cost + 1)
+        let nr = |weight, avg_idle: u64, cost: u64, divided: bool| {
+            proportional_budget(
+                weight,
+                if divided { avg_idle / 512 } else { avg_idle },
+                cost + 1,
+            )
         };
         assert_eq!(nr(16, 1_000_000, 2000, true), 15);
         assert_eq!(nr(16, 1_000_000, 2000, false), 7996);

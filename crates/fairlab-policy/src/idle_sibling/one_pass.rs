@@ -111,8 +111,8 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
                 if !self.scratch.cpus.test(cpu) {
                     continue;
                 }
-                nr -= 1;
-                if nr <= 0 {
+                nr = nr.wrapping_sub(1);
+                if nr == 0 {
                     return ScanEnd::OutOfBudget;
                 }
                 if self.is_usable(Step::Cluster, cpu) {
@@ -124,8 +124,8 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         }
         let mut walk = WrapWalk::from(start);
         while let Some(cpu) = walk.next(&self.scratch.cpus) {
-            nr -= 1;
-            if nr <= 0 {
+            nr = nr.wrapping_sub(1);
+            if nr == 0 {
                 return ScanEnd::OutOfBudget;
             }
             if self.is_usable(Step::Scan, cpu) {

@@ -13,9 +13,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
     pub(super) fn select_idle_smt(&mut self, llc: DomainId, cpu: CpuId) -> Option<CpuId> {
         let domains = self.domains;
         let takes_self = self.has(Feature::SIS_SMT_SELF);
-        let span = self
-            .has(Feature::SIS_SMT_DOMAIN)
-            .then(|| domains.span(llc));
+        let span = self.has(Feature::SIS_SMT_DOMAIN).then(|| domains.span(llc));
         // Before sched-idle CPUs counted as idle, the first of them was second choice.
         let first_usable = self.has(Feature::SIS_SCHED_IDLE);
         let mut second_choice = None;

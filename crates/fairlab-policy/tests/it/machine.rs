@@ -1,0 +1,346 @@
+//! A machine whose whole state is written down by hand.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use fairlab_kernel::{Kernel, Release};
+use fairlab_policy::{Context, Event, Explain, MachineView, Section, Signals, TaskView, WakeFlags};
+use fairlab_topology::domains::{
+    CapacityId, DomainFlags, DomainSpec, Domains, DomainsBuilder, GroupCapacity, GroupSpec,
+    SharedId,
+};
+use fairlab_units::{CpuId, CpuMask, TaskId};
+
+pub fn cpus(nr: usize, list: &[u32]) -> CpuMask {
+    CpuMask::from_cpus(nr, list.iter().map(|c| CpuId(*c)))
+}
+
+/// One level of a hand-made topology: name, extra flags, and the CPUs of each domain.
+pub struct Level {
+    pub name: &'static str,
+    pub flags: DomainFlags,
+    pub pct: u32,
+    pub imb_numa_nr: u32,
+    pub parts: Vec<Vec<u32>>,
+}
+
+/// Consecutive groups of `size` CPUs out of `nr`.
+pub fn parts(nr: u32, size: u32) -> Vec<Vec<u32>> {
+    (0..nr / size)
+        .map(|i| (i * size..(i + 1) * size).collect())
+        .collect()
+}
+
+pub fn level(name: &'static str, nr: u32, size: u32) -> Level {
+    let (flags, pct) = match name {
+        "SMT" => (DomainFlags::SHARE_CPUCAPACITY | DomainFlags::SHARE_LLC, 110),
+        "CLS" => (DomainFlags::CLUSTER | DomainFlags::SHARE_LLC, 117),
+        "MC" => (DomainFlags::SHARE_LLC, 117),
+        "NUMA" => (DomainFlags::NUMA | DomainFlags::SERIALIZE, 117),
+        _ => (DomainFlags::NONE, 117),
+    };
+    Level {
+        name,
+        flags,
+        pct,
+        imb_numa_nr: 0,
+        parts: parts(nr, size),
+    }
+}
+
+/// Builds the domains of `levels`, lowest first. Every domain balances at fork, exec and newidle and
+/// pulls wakees.
+pub fn domains(kernel: &Kernel, nr: usize, levels: &[Level], capacity: &[u32]) -> Domains {
+    let mut builder = DomainsBuilder::new(nr);
+    let own: Vec<Vec<u32>> = (0..nr as u32).map(|c| vec![c]).collect();
+    let capacity_of = |c: &u32| u64::from(capacity.get(*c as usize).copied().unwrap_or(1024));
+    for cpu in 0..nr as u32 {
+        let mut chain = Vec::new();
+        let mut below = &own;
+        for (number, level) in levels.iter().enumerate() {
+            let span = level.parts.iter().find(|p| p.contains(&cpu)).unwrap();
+            let mut groups: Vec<&Vec<u32>> =
+                below.iter().filter(|g| span.contains(&g[0])).collect();
+            if groups.len() > 1 {
+                let local = groups.iter().position(|g| g.contains(&cpu)).unwrap();
+                groups.rotate_left(local);
+                let below_flags = if number > 0 {
+                    levels[number - 1].flags
+                } else {
+                    DomainFlags::NONE
+                };
+                chain.push(DomainSpec {
+                    name: level.name,
+                    level: number as u32,
+                    span: cpus(nr, span),
+                    flags: level.flags
+                        | DomainFlags::LOAD_BALANCE
+                        | DomainFlags::BALANCE_NEWIDLE
+                        | DomainFlags::BALANCE_EXEC
+                        | DomainFlags::BALANCE_FORK
+                        | DomainFlags::WAKE_AFFINE,
+                    imbalance_pct: level.pct,
+                    cache_nice_tries: 1,
+                    busy_factor: 16,
+                    min_interval: 8,
+                    max_interval: 16,
+                    imb_numa_nr: level.imb_numa_nr,
+                    has_shared: level.flags.has(DomainFlags::SHARE_LLC),
+                    groups: groups
+                        .iter()
+                        .map(|g| GroupSpec {
+                            span: cpus(nr, g),
+                            balance_mask: cpus(nr, g),
+                            cores: 1,
+                            flags: below_flags,
+                            asym_prefer_cpu: CpuId(g[0]),
+                            capacity: GroupCapacity {
+                                capacity: g.iter().map(capacity_of).sum(),
+                                min: g.iter().map(capacity_of).min().unwrap(),
+                                max: g.iter().map(capacity_of).max().unwrap(),
+                            },
+                        })
+                        .collect(),
+                });
+            }
+            below = &level.parts;
+        }
+        builder.chain(CpuId(cpu), chain).unwrap();
+        builder
+            .capacity(CpuId(cpu), capacity_of(&cpu) as u32)
+            .unwrap();
+    }
+    builder.build(kernel)
+}
+
+/// What one CPU looks like.
+#[derive(Clone, Debug)]
+pub struct CpuState {
+    pub idle: bool,
+    pub sched_idle: bool,
+    pub nr_running: u32,
+    pub h_nr: u32,
+    pub delayed: u32,
+    pub load: u64,
+    pub runnable_load: u64,
+    pub runnable: u64,
+    pub util: u64,
+    pub util_est: u64,
+    pub capacity: u64,
+    pub pressure: u64,
+    pub idle_stamp: u64,
+    pub exit_latency: Option<u32>,
+    pub node: usize,
+}
+
+pub struct State {
+    pub domains: Domains,
+    pub active: CpuMask,
+    pub cpus: Vec<CpuState>,
+    pub hint: BTreeSet<u32>,
+    pub nr_idle_scan: u32,
+    pub avg_idle: u64,
+    pub avg_scan_cost: u64,
+    pub h_load_p: u64,
+    pub h_load_current: u64,
+    pub uclamp_used: bool,
+    pub imbalanced: BTreeSet<u32>,
+    pub sections: RefCell<Vec<(Section, bool)>>,
+}
+
+impl State {
+    pub fn new(domains: Domains) -> Self {
+        let nr = domains.nr_cpu_ids();
+        let busy = |cpu: usize| CpuState {
+            idle: false,
+            sched_idle: false,
+            nr_running: 1,
+            h_nr: 1,
+            delayed: 0,
+            load: 0,
+            runnable_load: 0,
+            runnable: 0,
+            util: 0,
+            util_est: 0,
+            capacity: u64::from(domains.capacity_orig(CpuId(cpu as u32))),
+            pressure: 0,
+            idle_stamp: 0,
+            exit_latency: None,
+            node: 0,
+        };
+        Self {
+            active: CpuMask::full(nr),
+            cpus: (0..nr).map(busy).collect(),
+            hint: BTreeSet::new(),
+            nr_idle_scan: 1000,
+            avg_idle: 1_000_000_000,
+            avg_scan_cost: 0,
+            h_load_p: 0,
+            h_load_current: 0,
+            uclamp_used: false,
+            imbalanced: BTreeSet::new(),
+            sections: RefCell::default(),
+            domains,
+        }
+    }
+
+    /// Lets exactly `idle` be idle and `sched_idle` run only SCHED_IDLE tasks.
+    pub fn idle(mut self, idle: &[u32], sched_idle: &[u32]) -> Self {
+        for (i, cpu) in self.cpus.iter_mut().enumerate() {
+            cpu.idle = idle.contains(&(i as u32));
+            cpu.sched_idle = sched_idle.contains(&(i as u32));
+            cpu.nr_running = u32::from(!cpu.idle);
+            cpu.h_nr = cpu.nr_running;
+        }
+        self
+    }
+
+    /// Sets the hint of every LLC.
+    pub fn hint(mut self, set: bool) -> Self {
+        self.hint = if set {
+            (0..self.domains.nr_shared() as u32).collect()
+        } else {
+            BTreeSet::new()
+        };
+        self
+    }
+}
+
+impl MachineView for State {
+    fn domains(&self) -> &Domains {
+        &self.domains
+    }
+    fn active(&self) -> &CpuMask {
+        &self.active
+    }
+    fn jiffies(&self) -> u64 {
+        1000
+    }
+    fn is_idle(&self, cpu: CpuId) -> bool {
+        self.cpus[cpu.index()].idle
+    }
+    fn is_sched_idle(&self, cpu: CpuId) -> bool {
+        self.cpus[cpu.index()].sched_idle
+    }
+    fn is_idle_without(&self, cpu: CpuId, _task: TaskId) -> bool {
+        self.cpus[cpu.index()].nr_running <= 1
+    }
+    fn nr_running(&self, cpu: CpuId) -> u32 {
+        self.cpus[cpu.index()].nr_running
+    }
+    fn h_nr_queued(&self, cpu: CpuId) -> u32 {
+        self.cpus[cpu.index()].h_nr
+    }
+    fn h_nr_runnable(&self, cpu: CpuId) -> u32 {
+        self.cpus[cpu.index()].h_nr - self.cpus[cpu.index()].delayed
+    }
+    fn load_avg(&self, cpu: CpuId) -> u64 {
+        self.cpus[cpu.index()].load
+    }
+    fn runnable_load_avg(&self, cpu: CpuId) -> u64 {
+        self.cpus[cpu.index()].runnable_load
+    }
+    fn runnable_avg(&self, cpu: CpuId) -> u64 {
+        self.cpus[cpu.index()].runnable
+    }
+    fn util_avg(&self, cpu: CpuId) -> u64 {
+        self.cpus[cpu.index()].util
+    }
+    fn util_est(&self, cpu: CpuId) -> u64 {
+        self.cpus[cpu.index()].util_est
+    }
+    fn capacity_of(&self, cpu: CpuId) -> u64 {
+        self.cpus[cpu.index()].capacity
+    }
+    fn pressure(&self, cpu: CpuId) -> u64 {
+        self.cpus[cpu.index()].pressure
+    }
+    fn avg_idle(&self, _cpu: CpuId) -> u64 {
+        self.avg_idle
+    }
+    fn avg_scan_cost(&self, _domain: fairlab_topology::domains::DomainId) -> u64 {
+        self.avg_scan_cost
+    }
+    fn idle_stamp(&self, cpu: CpuId) -> u64 {
+        self.cpus[cpu.index()].idle_stamp
+    }
+    fn idle_exit_latency(&self, cpu: CpuId) -> Option<u32> {
+        self.cpus[cpu.index()].exit_latency
+    }
+    fn has_idle_cores(&self, shared: SharedId) -> bool {
+        self.hint.contains(&shared.0)
+    }
+    fn nr_idle_scan(&self, _shared: SharedId) -> u32 {
+        self.nr_idle_scan
+    }
+    fn group_capacity(&self, id: CapacityId) -> GroupCapacity {
+        self.domains.capacity(id)
+    }
+    fn group_imbalance(&self, id: CapacityId) -> bool {
+        self.imbalanced.contains(&id.0)
+    }
+    fn node_of(&self, cpu: CpuId) -> usize {
+        self.cpus[cpu.index()].node
+    }
+    fn task_h_load(&self, task: &TaskView<'_>, _signals: &Signals) -> u64 {
+        if task.id == TaskId(1) {
+            self.h_load_p
+        } else {
+            self.h_load_current
+        }
+    }
+    fn uclamp_used(&self) -> bool {
+        self.uclamp_used
+    }
+    fn enter(&self, section: Section) {
+        self.sections.borrow_mut().push((section, true));
+    }
+    fn leave(&self, section: Section) {
+        self.sections.borrow_mut().push((section, false));
+    }
+}
+
+pub fn task(id: u32, allowed: &CpuMask) -> TaskView<'_> {
+    TaskView {
+        id: TaskId(id),
+        cpu: CpuId(0),
+        allowed,
+        on_rq: false,
+        is_sched_idle: false,
+        is_exiting: false,
+        is_per_cpu_kthread: false,
+        signals: Signals::default(),
+        is_new: false,
+        uclamp: (0, 1024),
+        preferred_node: None,
+        recent_used_cpu: CpuId(0),
+        wakee_flips: 0,
+        wakee_flip_decay_ts: 1000,
+        last_wakee: None,
+    }
+}
+
+pub fn context(this: u32, prev: u32, flags: u32) -> Context {
+    Context {
+        this_cpu: CpuId(this),
+        prev_cpu: CpuId(prev),
+        flags: WakeFlags(flags),
+        in_task: true,
+    }
+}
+
+/// Keeps the CPUs that were probed.
+#[derive(Default)]
+pub struct Probes(pub Vec<u32>);
+
+impl Explain for Probes {
+    fn note(&mut self, event: Event<'_>) {
+        if let Event::Probe { cpu, .. } = event {
+            self.0.push(cpu.0);
+        }
+    }
+}
+
+pub fn kernels() -> impl Iterator<Item = Kernel> {
+    Release::ALL.into_iter().map(Kernel::of)
+}
