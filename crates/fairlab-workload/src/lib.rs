@@ -1,1 +1,25 @@
-//! Tasks as small programs, and the workloads made of them
+//! Tasks as small programs, and the workloads made of them.
+//!
+//! ```text
+//!   "schbench -m 4 -t 16"  --parse-->  Workload { programs, tasks, futexes, pipes, metrics }
+//!                                          Program = [Wait, Begin, Run, End, Push, Post, Jump]
+//! ```
+//!
+//! A workload is named and parameterised like the tool that it models. It says what tasks do, never
+//! where or when they run: no machines, no policies here. Time is CPU time at full speed.
+#![no_std]
+extern crate alloc;
+
+mod catalogue;
+mod hackbench;
+mod options;
+mod program;
+mod schbench;
+mod workload;
+
+pub use catalogue::{CATALOGUE, Entry, parse};
+pub use options::{OptionError, OptionSpec, Options, WorkloadError};
+pub use program::{
+    BarrierId, FutexId, ListId, MetricId, Op, PipeId, Program, ProgramBuilder, ProgramId, Span,
+};
+pub use workload::{End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};

@@ -1,0 +1,189 @@
+//! The operations that a task performs.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use fairlab_rng::Rng;
+use fairlab_units::Nanos;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            pub struct $name(pub u32);
+
+            impl $name {
+                /// The number as an index.
+                #[must_use]
+                pub const fn index(self) -> usize {
+                    self.0 as usize
+                }
+            }
+        )*
+    };
+}
+
+ids! {
+    /// A futex word with at most one waiter: a post is kept until the waiter takes it.
+    FutexId;
+    /// A list of waiting tasks that another task wakes all at once.
+    ListId;
+    /// A pipe or socket: a bounded queue of messages.
+    PipeId;
+    /// A barrier: nobody passes before all have arrived.
+    BarrierId;
+    /// A measured quantity.
+    MetricId;
+    /// A program of the workload.
+    ProgramId;
+}
+
+/// A length of time, possibly random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    /// Always the same.
+    Fixed(Nanos),
+    /// Evenly spread over `low..=high`.
+    Uniform {
+        /// Shortest.
+        low: Nanos,
+        /// Longest.
+        high: Nanos,
+    },
+}
+
+impl Span {
+    /// `percent` around `mean`, evenly spread.
+    #[must_use]
+    pub const fn around(mean: Nanos, percent: u64) -> Self {
+        let half = mean.0 / 100 * percent;
+        Self::Uniform {
+            low: Nanos(mean.0 - half),
+            high: Nanos(mean.0 + half),
+        }
+    }
+
+    /// One sample.
+    pub fn sample(self, rng: &mut Rng) -> Nanos {
+        match self {
+            Self::Fixed(span) => span,
+            Self::Uniform { low, high } => Nanos(low.0 + rng.below(high.0 - low.0 + 1)),
+        }
+    }
+}
+
+/// One operation of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Op {
+    /// Compute for this much CPU time at full speed.
+    Run(Span),
+    /// Sleep on a timer.
+    Sleep(Span),
+    /// Wait until the futex is posted, and take the post. The time from the post to the moment the
+    /// task runs again goes to `latency`.
+    Wait {
+        /// The futex.
+        futex: FutexId,
+        /// Where the latency is recorded.
+        latency: Option<MetricId>,
+    },
+    /// Post the futex and wake its waiter.
+    Post(FutexId),
+    /// Put the futex on the list.
+    Push {
+        /// The list.
+        list: ListId,
+        /// What to post when the list is woken.
+        futex: FutexId,
+    },
+    /// Post every futex on the list, the last pushed first, and empty the list.
+    PostAll(ListId),
+    /// Write one message; sleeps while the pipe is full.
+    Write(PipeId),
+    /// Read one message; sleeps while the pipe is empty.
+    Read(PipeId),
+    /// Wait for the others.
+    Barrier(BarrierId),
+    /// A measured stretch begins.
+    Begin(MetricId),
+    /// The stretch ends; its length goes to the metric.
+    End(MetricId),
+    /// Give the CPU away (`sched_yield`).
+    Yield,
+    /// Start a task with this program.
+    Fork(ProgramId),
+    /// Repeat from operation `to`, `times` times in all. `times` 0 is forever.
+    Repeat {
+        /// Index of the first operation of the loop.
+        to: u32,
+        /// Passes.
+        times: u32,
+    },
+    /// End of the task. A program that runs out ends too.
+    Exit,
+}
+
+/// What a task does, and who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Name of the tasks that run it, as `comm`.
+    pub name: String,
+    /// Nice value, -20 to 19.
+    pub nice: i8,
+    /// Which process its tasks belong to; tasks of one process share memory.
+    pub process: u32,
+    /// The operations.
+    pub ops: Vec<Op>,
+}
+
+/// Writes a program operation by operation.
+#[derive(Clone, Debug)]
+pub struct ProgramBuilder(Program);
+
+impl ProgramBuilder {
+    /// An empty program whose tasks are called `name`, nice 0, in process 0.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(Program {
+            name: name.into(),
+            nice: 0,
+            process: 0,
+            ops: Vec::new(),
+        })
+    }
+
+    /// Sets the process.
+    #[must_use]
+    pub fn process(mut self, process: u32) -> Self {
+        self.0.process = process;
+        self
+    }
+
+    /// Appends one operation.
+    #[must_use]
+    pub fn op(mut self, op: Op) -> Self {
+        self.0.ops.push(op);
+        self
+    }
+
+    /// Appends `body` as a loop of `times` passes; 0 is forever. Loops do not nest deeper than
+    /// [`ProgramBuilder::MAX_LOOPS`].
+    #[must_use]
+    pub fn repeat(mut self, times: u32, body: impl FnOnce(Self) -> Self) -> Self {
+        let to = self.0.ops.len() as u32;
+        self = body(self);
+        self.0.ops.push(Op::Repeat { to, times });
+        self
+    }
+
+    /// How deep loops may nest.
+    pub const MAX_LOOPS: usize = 4;
+
+    /// The program.
+    #[must_use]
+    pub fn build(self) -> Program {
+        self.0
+    }
+}

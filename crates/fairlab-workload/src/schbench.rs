@@ -1,0 +1,186 @@
+//! `schbench`: message threads wake workers, workers think.
+//!
+//! Two generations of the tool differ in what a worker does. The present one (`-n`, `-F`) sleeps
+//! for the network and then multiplies matrices; the old one (`-c`) spins for a time, and its
+//! message thread sleeps between rounds. Giving `-c` selects the old one.
+//!
+//! ```text
+//!   message thread:  PostAll(list), Wait(own futex) [old: Sleep -s]
+//!   worker:          Push(list), Post(message thread), Wait(own futex)   <- wakeup latency
+//!                    new: Begin, Sleep -s, Run, End                      <- request latency
+//!                    old: Run -c
+//! ```
+//!
+//! Not modelled: the lock per CPU around the work (as with `--no-locking`), `-R`, `-p`.
+
+use alloc::string::ToString;
+
+use fairlab_units::Nanos;
+
+use crate::options::{OptionError, OptionSpec, Options};
+use crate::program::{Op, ProgramBuilder, Span};
+use crate::workload::{End, Metric, MetricUnit, Report, Workload, WorkloadBuilder};
+
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        short: 'm',
+        long: "message-threads",
+        value: Some("N"),
+        doc: "message threads (default 1)",
+    },
+    OptionSpec {
+        short: 't',
+        long: "threads",
+        value: Some("N"),
+        doc: "workers per message thread (default 16)",
+    },
+    OptionSpec {
+        short: 'r',
+        long: "runtime",
+        value: Some("SECONDS"),
+        doc: "simulated time (default 1; the tool's own default is 30)",
+    },
+    OptionSpec {
+        short: 'w',
+        long: "warmuptime",
+        value: Some("SECONDS"),
+        doc: "time before measuring starts (default a tenth of the runtime)",
+    },
+    OptionSpec {
+        short: 's',
+        long: "sleep_usec",
+        value: Some("USEC"),
+        doc: "simulated network time per request (default 100); with -c the pause of the message \
+              thread (default 30000)",
+    },
+    OptionSpec {
+        short: 'n',
+        long: "operations",
+        value: Some("N"),
+        doc: "matrix operations per request (default 5)",
+    },
+    OptionSpec {
+        short: 'F',
+        long: "cache_footprint",
+        value: Some("KB"),
+        doc: "size of the matrices of a worker (default 256)",
+    },
+    OptionSpec {
+        short: 'c',
+        long: "cputime",
+        value: Some("USEC"),
+        doc: "old generation: think time of a worker (the tool's default was 30000)",
+    },
+];
+
+/// CPU time of one multiply-add of the matrix product. A core of the last ten years does about one
+/// per nanosecond in this unvectorised loop.
+const MULTIPLY_ADD_NS: u64 = 1;
+
+/// Default slack of a timer (`prctl(PR_SET_TIMERSLACK)`): a sleep ends up to this much late.
+const TIMER_SLACK: u64 = 50_000;
+
+/// CPU time of the bookkeeping around a futex call.
+const FUTEX_CALL: Nanos = Nanos(600);
+
+pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, OptionError> {
+    let messengers = options.count("message-threads", 1, 10_000)?;
+    let workers = options.count("threads", 16, 100_000)?;
+    let runtime = options.seconds("runtime", Nanos::from_secs(1))?;
+    let warmup = options.seconds("warmuptime", Nanos(runtime.0 / 10))?;
+    let old = options.has("cputime");
+    let sleep_us = options.number(
+        "sleep_usec",
+        if old { 30_000 } else { 100 },
+        0,
+        1_000_000_000,
+    )?;
+    let think = if old {
+        Nanos::from_micros(options.count("cputime", 30_000, 1_000_000_000)?)
+    } else {
+        let operations = options.count("operations", 5, 1_000_000)?;
+        matrix_time(options.count("cache_footprint", 256, 1 << 20)?) * operations
+    };
+
+    let end = End::After(warmup + runtime);
+    let mut w = WorkloadBuilder::new(description.to_string(), Report::Schbench, end).warmup(warmup);
+    let wakeup = w.metric(Metric {
+        name: "wakeup_latency",
+        title: "Wakeup Latencies",
+        unit: MetricUnit::LatencyNs,
+    });
+    let request = (!old).then(|| {
+        w.metric(Metric {
+            name: "request_latency",
+            title: "Request Latencies",
+            unit: MetricUnit::LatencyNs,
+        })
+    });
+    // An ordinary spread of the work itself, so that workers do not march in step.
+    let think = Span::around(think, 2);
+    let sleep = Nanos::from_micros(sleep_us);
+    // The old message thread adds a jitter of up to a quarter.
+    let sleep = if old {
+        Span::Uniform {
+            low: sleep,
+            high: Nanos(sleep.0 + sleep.0 / 4 + TIMER_SLACK),
+        }
+    } else {
+        Span::Uniform {
+            low: sleep,
+            high: Nanos(sleep.0 + TIMER_SLACK),
+        }
+    };
+
+    let mut main = ProgramBuilder::new("schbench");
+    for _ in 0..messengers {
+        let (list, bell) = (w.list(), w.futex());
+        let mut messenger = ProgramBuilder::new("schbench-msg");
+        for _ in 0..workers {
+            let futex = w.futex();
+            let worker = ProgramBuilder::new("schbench-worker").repeat(0, |p| {
+                let p = p
+                    .op(Op::Run(Span::Fixed(FUTEX_CALL)))
+                    .op(Op::Push { list, futex })
+                    .op(Op::Post(bell))
+                    .op(Op::Wait {
+                        futex,
+                        latency: Some(wakeup),
+                    });
+                match request {
+                    Some(request) => p
+                        .op(Op::Begin(request))
+                        .op(Op::Sleep(sleep))
+                        .op(Op::Run(think))
+                        .op(Op::End(request)),
+                    None => p.op(Op::Run(think)),
+                }
+            });
+            let worker = w.program(worker.build());
+            messenger = messenger.op(Op::Fork(worker));
+        }
+        let messenger = messenger.repeat(0, |p| {
+            let p = p.op(Op::Run(Span::Fixed(FUTEX_CALL))).op(Op::PostAll(list));
+            let p = p.op(Op::Wait {
+                futex: bell,
+                latency: None,
+            });
+            if old && sleep_us > 0 {
+                p.op(Op::Sleep(sleep))
+            } else {
+                p
+            }
+        });
+        let messenger = w.program(messenger.build());
+        main = main.op(Op::Fork(messenger));
+    }
+    let main = w.program(main.build());
+    w.start(main);
+    Ok(w.build())
+}
+
+/// CPU time to multiply two square matrices that fill `kb` KiB together with their product.
+fn matrix_time(kb: u64) -> Nanos {
+    let side = (kb * 1024 / 3 / 8).isqrt();
+    Nanos(side * side * side * MULTIPLY_ADD_NS)
+}

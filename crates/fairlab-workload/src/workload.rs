@@ -1,0 +1,166 @@
+//! A workload: programs, the tasks that run them, and what is measured.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use fairlab_units::Nanos;
+
+use crate::program::{BarrierId, FutexId, ListId, MetricId, PipeId, Program, ProgramId};
+
+/// When a run is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// After this much time.
+    After(Nanos),
+    /// When all tasks have exited.
+    AllExited,
+}
+
+/// What the numbers of a metric are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricUnit {
+    /// Nanoseconds, one per measured stretch; smaller is better.
+    LatencyNs,
+}
+
+/// Something measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Short name, `wakeup_latency`.
+    pub name: &'static str,
+    /// Heading as the tool prints it, `Wakeup Latencies`.
+    pub title: &'static str,
+    /// What the numbers are.
+    pub unit: MetricUnit,
+}
+
+/// How the modelled tool prints its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// Percentiles of each metric, as schbench does.
+    Schbench,
+    /// One line with the time, as hackbench does.
+    Hackbench,
+    /// No form of its own.
+    Plain,
+}
+
+/// A bounded queue of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PipeSpec {
+    /// Messages that fit before writers sleep.
+    pub capacity: u32,
+    /// Sleeping writers are woken when no more than this many messages are left.
+    pub wake_writers_at: u32,
+    /// CPU time to write one message, beside waking the reader.
+    pub write_cost: Nanos,
+    /// CPU time to read one message.
+    pub read_cost: Nanos,
+    /// Does a write wake the reader as a sync wakeup (the writer is about to sleep)?
+    pub sync: bool,
+}
+
+/// Tasks, what they do, and what is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// What the user wrote, in full: `schbench -m 2 -t 16`.
+    pub description: String,
+    /// The programs.
+    pub programs: Vec<Program>,
+    /// The programs of the tasks that exist at the start; others are forked.
+    pub start: Vec<ProgramId>,
+    /// Number of futexes.
+    pub nr_futexes: u32,
+    /// Number of lists.
+    pub nr_lists: u32,
+    /// The pipes.
+    pub pipes: Vec<PipeSpec>,
+    /// How many tasks each barrier waits for.
+    pub barriers: Vec<u32>,
+    /// What is measured.
+    pub metrics: Vec<Metric>,
+    /// When it is over.
+    pub end: End,
+    /// Time at the start that does not count for metrics.
+    pub warmup: Nanos,
+    /// The form of the result.
+    pub report: Report,
+}
+
+/// Collects the parts of a workload.
+#[derive(Clone, Debug)]
+pub struct WorkloadBuilder(Workload);
+
+impl WorkloadBuilder {
+    /// A workload without tasks.
+    #[must_use]
+    pub fn new(description: impl Into<String>, report: Report, end: End) -> Self {
+        Self(Workload {
+            description: description.into(),
+            programs: Vec::new(),
+            start: Vec::new(),
+            nr_futexes: 0,
+            nr_lists: 0,
+            pipes: Vec::new(),
+            barriers: Vec::new(),
+            metrics: Vec::new(),
+            end,
+            warmup: Nanos::ZERO,
+            report,
+        })
+    }
+
+    /// Leaves the first `span` of the run out of the metrics.
+    #[must_use]
+    pub fn warmup(mut self, span: Nanos) -> Self {
+        self.0.warmup = span;
+        self
+    }
+
+    /// Adds a futex.
+    pub fn futex(&mut self) -> FutexId {
+        self.0.nr_futexes += 1;
+        FutexId(self.0.nr_futexes - 1)
+    }
+
+    /// Adds a list.
+    pub fn list(&mut self) -> ListId {
+        self.0.nr_lists += 1;
+        ListId(self.0.nr_lists - 1)
+    }
+
+    /// Adds a pipe.
+    pub fn pipe(&mut self, spec: PipeSpec) -> PipeId {
+        self.0.pipes.push(spec);
+        PipeId(self.0.pipes.len() as u32 - 1)
+    }
+
+    /// Adds a barrier for `tasks` tasks.
+    pub fn barrier(&mut self, tasks: u32) -> BarrierId {
+        self.0.barriers.push(tasks);
+        BarrierId(self.0.barriers.len() as u32 - 1)
+    }
+
+    /// Adds a metric.
+    pub fn metric(&mut self, metric: Metric) -> MetricId {
+        self.0.metrics.push(metric);
+        MetricId(self.0.metrics.len() as u32 - 1)
+    }
+
+    /// Adds a program.
+    pub fn program(&mut self, program: Program) -> ProgramId {
+        self.0.programs.push(program);
+        ProgramId(self.0.programs.len() as u32 - 1)
+    }
+
+    /// Starts a task with this program when the run starts.
+    pub fn start(&mut self, program: ProgramId) {
+        self.0.start.push(program);
+    }
+
+    /// The workload.
+    #[must_use]
+    pub fn build(self) -> Workload {
+        self.0
+    }
+}
