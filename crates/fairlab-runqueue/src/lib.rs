@@ -1,1 +1,61 @@
-//! The fair runqueue: CFS and EEVDF
+//! The fair class's queues of one CPU: CFS (v5.4 to v6.1) and EEVDF (v6.6, v6.12, v7.2).
+//!
+//! A [`FairRq`] holds the queues of one CPU, [`Entities`] the entities of all CPUs; the queue keeps
+//! only numbers, so a task moves between CPUs without being copied. Time comes in as an argument
+//! and is the CPU's `clock_task`. Nothing here knows other CPUs, load averages, real-time tasks or
+//! what a task does.
+//!
+//! ```text
+//!   fork       add_task -> fork (parent's CPU) -> enqueue(NEW) -> check_preempt_wakeup
+//!   wakeup     [migrate_wakeup (old CPU)] -> enqueue(WAKEUP) -> check_preempt_wakeup
+//!   schedule   [dequeue(SLEEP) of the running task] -> pick_next -> put_prev -> set_next
+//!   tick       tick -> Resched
+//!   balance    dequeue(MOVE) -> enqueue(MOVED) on the other CPU -> check_preempt_wakeup
+//!   always     pop_left after pick_next, check_preempt_wakeup and change: sleepers that have now
+//!              left for good
+//! ```
+//!
+//! # Invariants
+//! - Enqueue, dequeue and pick allocate nothing; adding tasks and groups does.
+//! - The sum of weighted lags of a queue is zero, up to rounding of the average.
+//! - The order of entities with equal keys is the order of their insertion.
+#![no_std]
+extern crate alloc;
+
+mod vruntime;
+mod weight;
+
+mod config;
+mod entity;
+mod resched;
+
+mod cfs_rq;
+mod timeline;
+
+mod cfs;
+mod eevdf;
+
+mod change;
+mod delay;
+mod group;
+mod preempt;
+mod rq;
+
+mod restore;
+
+#[cfg(test)]
+mod tests;
+
+pub use cfs_rq::CfsRq;
+pub use change::Change;
+pub use config::RqConfig;
+pub use entity::{Entities, Entity, EntityId, Policy};
+pub use group::{GroupId, GroupLoad};
+pub use resched::Resched;
+pub use restore::{EntityState, QueueSums};
+pub use rq::{DequeueFlags, Dequeued, EnqueueFlags, FairRq, WakeFlags};
+pub use vruntime::Vruntime;
+pub use weight::{
+    IDLE_WEIGHT, IDLE_WMULT, NICE_TO_WEIGHT, NICE_TO_WMULT, Weight, group_shares,
+    weighted_by_division, weighted_by_inverse,
+};

@@ -1,0 +1,294 @@
+//! Task groups: a queue and an entity per group and CPU.
+
+use fairlab_kernel::Feature;
+use fairlab_units::Timestamp;
+
+use crate::Resched;
+use crate::cfs_rq::CfsRq;
+use crate::entity::{Entities, EntityId};
+use crate::rq::{DequeueFlags, Dequeued, EnqueueFlags, FairRq};
+use crate::weight::{self, Weight};
+
+/// A task group, numbered alike on every CPU. Number 0 is the root.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[doc(alias = "task_group")]
+pub struct GroupId(pub u32);
+
+impl GroupId {
+    /// The root group.
+    pub const ROOT: Self = Self(0);
+}
+
+/// Loads from which the weight of a group on one CPU follows; PELT averages of the caller.
+///
+/// All zero: the group runs on this CPU only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupLoad {
+    /// Load average of the group's queue on this CPU.
+    pub load_avg: u64,
+    /// Load of the group on all CPUs.
+    pub tg_load_avg: u64,
+    /// The part of `tg_load_avg` that stands for this CPU.
+    pub contrib: u64,
+}
+
+/// What a queue has only if it belongs to a group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupState {
+    shares: Weight,
+    load: GroupLoad,
+}
+
+impl GroupState {
+    pub(crate) const ROOT: Self = Self {
+        shares: Weight::NICE_0,
+        load: GroupLoad {
+            load_avg: 0,
+            tg_load_avg: 0,
+            contrib: 0,
+        },
+    };
+}
+
+impl FairRq {
+    /// Adds a group below `parent`, with the default shares. Call it on every CPU in the same
+    /// order, so that the numbers agree.
+    ///
+    /// # Panics
+    /// When there is no group `parent`.
+    pub fn add_group(&mut self, ents: &mut Entities, parent: GroupId) -> GroupId {
+        let number = self.queues.len() as u32;
+        let above = self.queues[parent.0 as usize].entity;
+        let mut entity = crate::Entity::group(number, Weight::NICE_0);
+        entity.queue = parent.0;
+        entity.parent = above;
+        entity.depth = above.some().map_or(0, |above| ents[above].depth + 1);
+        entity.slice = self.cfg.base_slice;
+        let id = ents.add(entity);
+        self.queues.push(CfsRq::new(id));
+        GroupId(number)
+    }
+
+    /// The queue of a group, or nothing when there is no such group.
+    #[must_use]
+    pub fn queue(&self, group: GroupId) -> Option<&CfsRq> {
+        self.queues.get(group.0 as usize)
+    }
+
+    /// The entity that stands for a group on this CPU; none for the root.
+    #[must_use]
+    pub fn group_entity(&self, group: GroupId) -> Option<EntityId> {
+        self.queue(group)?.entity.some()
+    }
+
+    /// Puts a task that is on no queue into a group.
+    ///
+    /// # Panics
+    /// When there is no such group.
+    pub fn set_group(&self, ents: &mut Entities, id: EntityId, group: GroupId) {
+        debug_assert!(
+            !ents[id].on_rq,
+            "dequeue a task before it changes its group"
+        );
+        let above = self.queues[group.0 as usize].entity;
+        let depth = above.some().map_or(0, |above| ents[above].depth + 1);
+        let entity = ents.at(id);
+        entity.queue = group.0;
+        entity.parent = above;
+        entity.depth = depth;
+    }
+
+    /// Sets `cpu.weight` of a group on this CPU, as scaled shares (nice 0 is 1048576, that is
+    /// `cpu.weight` 100 or `cpu.shares` 1024).
+    pub fn set_shares(
+        &mut self,
+        ents: &mut Entities,
+        group: GroupId,
+        shares: Weight,
+        now: Timestamp,
+    ) {
+        if let Some(queue) = self.queues.get_mut(group.0 as usize) {
+            queue.group.shares = shares;
+            let mut at = queue.entity;
+            while at != EntityId::NONE {
+                self.update_group_weight(ents, at, now);
+                at = ents[at].parent;
+            }
+        }
+    }
+
+    /// Tells the loads from which the group's weight on this CPU follows.
+    pub fn set_group_load(&mut self, group: GroupId, load: GroupLoad) {
+        if let Some(queue) = self.queues.get_mut(group.0 as usize) {
+            queue.group.load = load;
+        }
+    }
+
+    /// Recomputes the weight of a group's entity (`update_cfs_group`); nothing for a task.
+    #[doc(alias = "update_cfs_group")]
+    pub(crate) fn update_group_weight(
+        &mut self,
+        ents: &mut Entities,
+        id: EntityId,
+        now: Timestamp,
+    ) {
+        if ents[id].is_task() {
+            return;
+        }
+        let group = &self.queues[ents[id].my_queue as usize];
+        if group.load == Weight::ZERO {
+            return;
+        }
+        let shares = if group.idle {
+            Weight::IDLE
+        } else {
+            group.group.shares
+        };
+        let load = group.group.load;
+        let weight = weight::group_shares(
+            shares,
+            group.load,
+            load.load_avg,
+            load.tg_load_avg,
+            load.contrib,
+        );
+        if weight == ents[id].weight {
+            return;
+        }
+        self.reweight_group_entity(ents, id, weight, now);
+    }
+
+    fn reweight_group_entity(
+        &mut self,
+        ents: &mut Entities,
+        id: EntityId,
+        weight: Weight,
+        now: Timestamp,
+    ) {
+        let cfg = self.cfg;
+        let queue = &mut self.queues[ents[id].queue as usize];
+        let old = ents[id].weight;
+        if ents[id].on_rq {
+            // The request of this accounting comes again at the next tick.
+            let _ = queue.update_curr(&cfg, ents, now);
+            if cfg.eevdf {
+                queue.reweight_queued(&cfg, ents, id, weight);
+                return;
+            }
+            queue.load.0 = queue.load.0 - old.0 + weight.0;
+        }
+        let entity = ents.at(id);
+        entity.weight = weight;
+        entity.inverse = weight.sum_inverse();
+        if cfg.eevdf {
+            crate::eevdf::reweight_unqueued(&cfg, entity, old);
+        }
+    }
+
+    /// Gives a group's entity the shortest slice below it (v6.12 on).
+    fn inherit_slice(&self, ents: &mut Entities, id: EntityId) {
+        if !self.cfg.has(Feature::CUSTOM_SLICE) {
+            return;
+        }
+        if let Some((shortest, _)) = self.queues[ents[id].my_queue as usize].slices(ents) {
+            let entity = ents.at(id);
+            entity.slice = shortest;
+            entity.custom_slice = true;
+        }
+    }
+
+    /// Continues an enqueue above the queue that the task joined.
+    pub(crate) fn enqueue_above(
+        &mut self,
+        ents: &mut Entities,
+        id: EntityId,
+        mut idle: bool,
+        now: Timestamp,
+    ) -> Resched {
+        let mut resched = Resched::None;
+        let mut below = ents[id].queue as usize;
+        while let Some(at) = self.queues[below].entity.some() {
+            idle |= self.queues[below].idle;
+            self.inherit_slice(ents, at);
+            if ents[at].delayed {
+                resched = resched.or(self.requeue_delayed_entity(ents, at, now));
+            }
+            self.update_group_weight(ents, at, now);
+            if !ents[at].on_rq {
+                let request = self.enqueue_entity(ents, at, EnqueueFlags::WAKEUP, now);
+                resched = resched.or(request);
+            }
+            below = ents[at].queue as usize;
+            let queue = &mut self.queues[below];
+            queue.h_nr_queued += 1;
+            queue.h_nr_runnable += 1;
+            queue.h_nr_idle += u32::from(idle);
+        }
+        resched
+    }
+
+    /// Continues a dequeue above the queue that the task left.
+    pub(crate) fn dequeue_above(
+        &mut self,
+        ents: &mut Entities,
+        from: u32,
+        leaving: Leaving,
+        now: Timestamp,
+    ) -> Resched {
+        let mut resched = Resched::None;
+        let mut idle = leaving.idle;
+        let mut goes_on = true;
+        let mut below = from as usize;
+        while let Some(at) = self.queues[below].entity.some() {
+            idle |= self.queues[below].idle;
+            if goes_on && self.queues[below].nr_queued > 0 {
+                goes_on = false;
+                if leaving.sleep {
+                    self.set_next_buddy(ents, at);
+                }
+            }
+            if goes_on {
+                let (dequeued, request) = self.dequeue_entity(ents, at, DequeueFlags::SLEEP, now);
+                resched = resched.or(request);
+                goes_on = dequeued == Dequeued::Done;
+            } else {
+                self.update_group_weight(ents, at, now);
+                self.inherit_slice(ents, at);
+            }
+            below = ents[at].queue as usize;
+            let queue = &mut self.queues[below];
+            queue.h_nr_queued -= leaving.queued;
+            queue.h_nr_runnable -= leaving.runnable;
+            if idle {
+                queue.h_nr_idle -= leaving.queued;
+            }
+        }
+        resched
+    }
+
+    /// Lets a delayed group entity leave that came to the front; its tasks have left before.
+    pub(crate) fn complete_delayed_group(
+        &mut self,
+        ents: &mut Entities,
+        id: EntityId,
+        now: Timestamp,
+    ) {
+        let (_, _) = self.dequeue_entity(ents, id, DequeueFlags::SLEEP, now);
+        let leaving = Leaving {
+            queued: 0,
+            runnable: 0,
+            idle: false,
+            sleep: false,
+        };
+        let _ = self.dequeue_above(ents, ents[id].queue, leaving, now);
+    }
+}
+
+/// What leaves the counts of the queues above.
+#[derive(Clone, Copy)]
+pub(crate) struct Leaving {
+    pub(crate) queued: u32,
+    pub(crate) runnable: u32,
+    pub(crate) idle: bool,
+    pub(crate) sleep: bool,
+}
