@@ -434,6 +434,24 @@ impl Machine {
         if self.amd_epyc { 32 } else { 30 }
     }
 
+    /// The same machine with exactly the CPUs of `online` online: hotplug. What was decided when
+    /// it booted (usable threads per core) stays.
+    ///
+    /// # Errors
+    /// When no CPU would be online.
+    pub fn with_online(&self, online: &CpuMask) -> Result<Self, MachineError> {
+        let mut machine = self.clone();
+        machine.boot_smt = Some(self.boot_smt());
+        for cpu in &mut machine.cpus {
+            cpu.online = online.test(cpu.id);
+        }
+        if machine.cpus.iter().any(|c| c.online) {
+            Ok(machine)
+        } else {
+            Err(MachineError::NoCpu)
+        }
+    }
+
     /// The parts, to make a changed machine.
     #[must_use]
     pub fn to_builder(&self) -> MachineBuilder {

@@ -22,7 +22,7 @@ macro_rules! flags {
 }
 
 /// A set of domain flags. The bit positions are ours; each release numbers its own.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct DomainFlags(u32);
 
 flags! {

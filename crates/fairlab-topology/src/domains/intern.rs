@@ -86,12 +86,10 @@ impl MaskTable {
         self.get(id).first().unwrap_or(CpuId(0))
     }
 
-    #[expect(dead_code, reason = "for the builder from machines")]
     pub(super) fn is_subset(&self, inner: MaskId, outer: MaskId) -> bool {
         inner == outer || self.get(inner).is_subset(self.get(outer))
     }
 
-    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.masks.len()
     }

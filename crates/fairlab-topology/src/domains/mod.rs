@@ -7,22 +7,33 @@
 //!
 //! Masks, groups and capacity objects are stored once and named by index, so that 8192 CPUs fit.
 
+mod attach;
+mod build;
 mod builder;
 mod cached;
+mod degenerate;
 mod error;
 mod flags;
+mod groups;
 mod intern;
+mod levels;
+mod llc_ids;
 mod numa;
+mod options;
+mod overlap;
+mod tree;
 
 use alloc::vec::Vec;
 
 use fairlab_units::{CpuId, CpuMask, PerCpu};
 
+pub use build::build;
 pub use builder::{DomainSpec, DomainsBuilder, GroupSpec};
 pub use cached::CpuCached;
 pub use error::BuildError;
 pub use flags::DomainFlags;
 pub use numa::{NumaKind, NumaTopology};
+pub use options::{BuildOptions, Partition};
 
 /// Index of a mask in [`Domains`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

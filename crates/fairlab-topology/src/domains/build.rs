@@ -1,0 +1,475 @@
+//! From a machine to its domains.
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use fairlab_kernel::{Feature, Kernel};
+use fairlab_units::{CpuId, CpuMask, PerCpu};
+
+use super::attach::{Link, attach};
+use super::degenerate::Shape;
+use super::groups::{CoreCounter, LevelGroups, Ring};
+use super::intern::MaskTable;
+use super::levels::{self, Levels};
+use super::overlap::NodeGroups;
+use super::tree::{self, Tree, TreeInput};
+use super::{
+    BuildError, BuildOptions, CapacityId, CpuCached, DomainFlags, DomainId, Domains, GroupCapacity,
+    MaskId, Partition, SchedDomain, SchedGroup, SharedId, SharedStart, Switches, cached, llc_ids,
+};
+use crate::Machine;
+
+/// Builds the domains of `machine` as `kernel` does.
+///
+/// CPUs that are offline, isolated or in no partition have no domains. For hotplug, build again
+/// from [`Machine::with_online`], with [`BuildOptions::after`] and [`BuildOptions::dying`].
+///
+/// # Errors
+/// When the kernel would refuse the machine, or the options contradict each other or the machine.
+///
+/// # Source
+/// Linux v6.12 `kernel/sched/topology.c`, `build_sched_domains()`.
+///
+/// # Examples
+/// ```
+/// use fairlab_kernel::{Kernel, Release};
+/// use fairlab_topology::domains::{self, BuildOptions};
+/// use fairlab_topology::{Cpu, MachineBuilder};
+/// use fairlab_units::CpuId;
+///
+/// // Four cores of two threads around one LLC.
+/// let cpus = (0..8).map(|n| Cpu { core: n / 2, llc: Some(0), ..Cpu::new(CpuId(n)) });
+/// let machine = MachineBuilder { cpus: cpus.collect(), ..Default::default() }.build()?;
+/// let domains = domains::build(&machine, &Kernel::of(Release::V6_12), &BuildOptions::default())?;
+/// let names: Vec<_> = domains.chain(CpuId(0)).map(|id| domains.domain(id).name).collect();
+/// assert_eq!(names, ["SMT", "MC"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(alias = "build_sched_domains")]
+pub fn build(
+    machine: &Machine,
+    kernel: &Kernel,
+    options: &BuildOptions,
+) -> Result<Domains, BuildError> {
+    let nr_cpu_ids = machine.nr_cpu_ids();
+    let mut masks = MaskTable::new(nr_cpu_ids);
+    let levels = levels::levels(machine, kernel, options, &mut masks)?;
+    let capacity = PerCpu::from_fn(nr_cpu_ids, |cpu| {
+        machine.cpu(cpu).map_or(1024, |c| c.capacity)
+    });
+    let partitions = partitions(machine, options)?;
+    let mut assembly = Assembly {
+        machine,
+        kernel,
+        levels: &levels,
+        cores: CoreCounter::new(nr_cpu_ids),
+        core_of: PerCpu::from_fn(nr_cpu_ids, |cpu| masks.first(levels.smt[cpu])),
+        domains: Vec::new(),
+        groups: Vec::new(),
+        capacities: Vec::new(),
+        capacity_ids: BTreeMap::new(),
+        shared: Vec::new(),
+        shared_ids: BTreeMap::new(),
+        base: PerCpu::from_fn(nr_cpu_ids, |_| None),
+        capacity: &capacity,
+    };
+    let mut switches = Switches {
+        smt_present: levels.smt.iter().any(|(_, id)| masks.weight(*id) > 1),
+        ..Switches::default()
+    };
+    let reclaim_distance = options
+        .reclaim_distance
+        .or(Some(kernel.tunables.reclaim_distance as u32).filter(|d| *d != 0))
+        .unwrap_or_else(|| machine.reclaim_distance());
+    for partition in &partitions {
+        let relax_domain_level = match partition.relax_domain_level {
+            ..0 => options.relax_domain_level,
+            level => level,
+        };
+        let input = TreeInput {
+            kernel,
+            levels: &levels.table,
+            partition: &partition.cpus,
+            capacity: &capacity,
+            relax_domain_level,
+            reclaim_distance,
+        };
+        let tree = tree::build(&input, &mut masks)?;
+        switches.asym_cpucapacity |= tree.has_asym;
+        assembly.add(&partition.cpus, &tree, &mut masks);
+    }
+    let attached = assembly.domains.iter();
+    let mut attached_flags = attached.map(|d| d.flags);
+    switches.cluster_active = attached_flags.any(|f| f.has(DomainFlags::CLUSTER));
+
+    let Assembly {
+        domains,
+        groups,
+        capacities,
+        shared,
+        base,
+        ..
+    } = assembly;
+    let Levels { numa, smt, llc, .. } = levels;
+    let llc_ids = kernel.has(Feature::SD_DENSE_LLC_ID).then(|| {
+        let order = partitions.iter().flat_map(|p| p.cpus.iter());
+        llc_ids::assign(machine, options, &llc, order, &masks)
+    });
+    let mut domains = Domains {
+        masks: masks.into_masks(),
+        domains,
+        groups,
+        capacities,
+        shared,
+        base,
+        cached: PerCpu::from_fn(nr_cpu_ids, CpuCached::detached),
+        smt,
+        capacity,
+        switches,
+        numa,
+    };
+    for i in 0..nr_cpu_ids {
+        let cpu = CpuId::from_index(i);
+        let mut cached = cached::of_chain(&domains, cpu, kernel);
+        if let Some(ids) = &llc_ids {
+            cached.llc_id = ids[cpu];
+        }
+        domains.cached[cpu] = cached;
+    }
+    Ok(domains)
+}
+
+/// The partitions, without CPUs that are offline or isolated, and without those left empty.
+fn partitions(machine: &Machine, options: &BuildOptions) -> Result<Vec<Partition>, BuildError> {
+    let mut usable = machine.mask_of(|c| c.online && !c.isolated);
+    usable.and_not_with(&options.isolated);
+    let mut partitions = options.partitions.clone();
+    if partitions.is_empty() {
+        partitions.push(usable.clone().into());
+    }
+    let mut seen = CpuMask::new(machine.nr_cpu_ids());
+    for partition in &mut partitions {
+        partition.cpus = usable.and(&partition.cpus);
+        if let Some(cpu) = seen.and(&partition.cpus).first() {
+            return Err(BuildError::PartitionsOverlap(cpu));
+        }
+        seen.or_with(&partition.cpus);
+    }
+    partitions.retain(|p| !p.cpus.is_empty());
+    Ok(partitions)
+}
+
+/// What grows while partitions are added.
+struct Assembly<'a> {
+    machine: &'a Machine,
+    kernel: &'a Kernel,
+    levels: &'a Levels,
+    capacity: &'a PerCpu<u32>,
+    cores: CoreCounter,
+    /// A CPU that stands for each CPU's core.
+    core_of: PerCpu<CpuId>,
+    domains: Vec<SchedDomain>,
+    groups: Vec<SchedGroup>,
+    capacities: Vec<GroupCapacity>,
+    /// By level and CPU under whose number the level keeps the object.
+    capacity_ids: BTreeMap<(u32, CpuId), CapacityId>,
+    shared: Vec<SharedStart>,
+    /// By level and first CPU of the span.
+    shared_ids: BTreeMap<(usize, CpuId), SharedId>,
+    base: PerCpu<Option<DomainId>>,
+}
+
+/// Where the groups of an attached domain come from; they are written out when all chains of the
+/// partition are attached, because attaching one changes groups of others.
+enum GroupSource {
+    /// The ring of the level and span, entered at a place.
+    Shared(usize, MaskId, u32),
+    /// Objects of a level.
+    Own(usize, Vec<u32>),
+    /// Groups of nodes.
+    Nodes(Vec<u32>),
+}
+
+impl Assembly<'_> {
+    /// Attaches the chains of one partition and writes its domains and groups.
+    fn add(&mut self, partition: &CpuMask, tree: &Tree, masks: &mut MaskTable) {
+        let table = &self.levels.table;
+        let cpus: Vec<CpuId> = partition.iter().collect();
+        let mut by_level: Vec<LevelGroups> = table
+            .iter()
+            .enumerate()
+            .map(|(number, level)| LevelGroups::build(number, level, tree, &cpus, masks))
+            .collect();
+        let mut nodes = NodeGroups::default();
+        let mut sources: Vec<GroupSource> = Vec::new();
+        let first_domain = self.domains.len();
+        let one_node = self.machine.nodes().len() == 1;
+
+        let mut chain: Vec<Link> = Vec::with_capacity(table.len());
+        for &cpu in &cpus {
+            chain.clear();
+            let mut rings: Vec<Option<GroupSource>> = Vec::with_capacity(table.len());
+            for (level, raw) in tree.chain(cpu).iter().enumerate() {
+                let (nr_groups, source) = if table[level].overlaps() {
+                    let ring = nodes.ring(self.kernel, level, tree, cpu, masks);
+                    (ring.len(), GroupSource::Nodes(ring))
+                } else {
+                    match by_level[level].ring(level, tree, cpu, raw.span, masks) {
+                        Ring::Shared(ring, place) => {
+                            (ring.len(), GroupSource::Shared(level, raw.span, place))
+                        }
+                        Ring::Own(ring) => (ring.len(), GroupSource::Own(level, ring)),
+                    }
+                };
+                rings.push(Some(source));
+                chain.push(Link {
+                    level,
+                    shape: Shape {
+                        span: raw.span,
+                        span_weight: masks.weight(raw.span),
+                        flags: raw.flags,
+                        nr_groups: nr_groups as u32,
+                    },
+                    shared: raw.has_shared.then_some(level),
+                    first_group_flags: None,
+                });
+            }
+            attach(self.kernel, &mut chain, one_node);
+            let base = self.domains.len() as u32;
+            self.base[cpu] = (!chain.is_empty()).then_some(DomainId(base));
+            let last = (base as usize + chain.len()).saturating_sub(1) as u32;
+            for (id, link) in (base..).zip(&chain) {
+                let mut domain = self.domain(cpu, link, tree, masks);
+                domain.child = (id > base).then(|| DomainId(id - 1));
+                domain.parent = (id < last).then(|| DomainId(id + 1));
+                self.domains.push(domain);
+                let Some(mut source) = rings[link.level].take() else {
+                    continue;
+                };
+                if let Some(flags) = link.first_group_flags {
+                    match &mut source {
+                        GroupSource::Nodes(ring) => {
+                            if let Some(local) = ring.first_mut() {
+                                *local = nodes.with_flags(*local, flags);
+                            }
+                        }
+                        _ => {
+                            let groups = &mut by_level[link.level];
+                            let local = groups.object(link.level, tree, cpu, masks);
+                            groups.objects[local as usize].flags = flags;
+                        }
+                    }
+                }
+                sources.push(source);
+            }
+        }
+        self.write_groups(first_domain, &sources, &by_level, &nodes, masks);
+    }
+
+    fn domain(&mut self, cpu: CpuId, link: &Link, tree: &Tree, masks: &MaskTable) -> SchedDomain {
+        let raw = &tree.chain(cpu)[link.level];
+        let span_weight = masks.weight(raw.span);
+        let shared = link
+            .shared
+            .map(|level| self.shared(level, cpu, tree, masks));
+        SchedDomain {
+            cpu,
+            name: self.levels.table[link.level].name,
+            level: link.level as u32,
+            span: raw.span,
+            span_weight,
+            flags: link.shape.flags,
+            parent: None,
+            child: None,
+            first_group: 0,
+            nr_groups: link.shape.nr_groups,
+            imbalance_pct: raw.imbalance_pct,
+            cache_nice_tries: raw.cache_nice_tries,
+            busy_factor: self.kernel.tunables.busy_factor as u32,
+            min_interval: raw.start_weight,
+            max_interval: 2 * raw.start_weight,
+            imb_numa_nr: raw.imb_numa_nr,
+            shared,
+        }
+    }
+
+    /// The shared object of the domain of `cpu` at `level`.
+    fn shared(&mut self, level: usize, cpu: CpuId, tree: &Tree, masks: &MaskTable) -> SharedId {
+        let raw = &tree.chain(cpu)[level];
+        let key = (level, masks.first(raw.span));
+        let next = SharedId(self.shared.len() as u32);
+        let id = *self.shared_ids.entry(key).or_insert(next);
+        if id == next {
+            let flag = if raw.flags.has(DomainFlags::SHARE_LLC) {
+                DomainFlags::SHARE_LLC
+            } else {
+                DomainFlags::ASYM_CPUCAPACITY
+            };
+            let has_flag = self.kernel.has(Feature::SD_ALLOC_FLAGS);
+            self.shared.push(SharedStart {
+                nr_busy_cpus: raw.start_weight,
+                nr_idle_scan: if has_flag {
+                    flag.to_kernel_bits(self.kernel)
+                } else {
+                    0
+                },
+            });
+        }
+        id
+    }
+
+    /// Writes the groups of the domains from `first_domain` on.
+    ///
+    /// A shared ring is written twice in a row, so that each CPU's view of it, which begins with
+    /// its own group, is a slice. Equal rings of nodes are written once.
+    fn write_groups(
+        &mut self,
+        first_domain: usize,
+        sources: &[GroupSource],
+        by_level: &[LevelGroups],
+        nodes: &NodeGroups,
+        masks: &MaskTable,
+    ) {
+        let mut shared_rings: BTreeMap<(usize, MaskId), u32> = BTreeMap::new();
+        let mut own_rings: BTreeMap<(usize, &[u32]), u32> = BTreeMap::new();
+        let mut node_rings: BTreeMap<&[u32], u32> = BTreeMap::new();
+        let mut node_groups: Vec<Option<SchedGroup>> = vec![None; nodes.groups.len()];
+        for (offset, source) in sources.iter().enumerate() {
+            let next = self.groups.len() as u32;
+            let packing = self.domains[first_domain + offset]
+                .flags
+                .has(DomainFlags::ASYM_PACKING);
+            let first_group = match source {
+                GroupSource::Shared(level, span, place) => {
+                    let first = *shared_rings.entry((*level, *span)).or_insert(next);
+                    if first == next {
+                        let ring = by_level[*level].shared_ring(*span);
+                        self.write_objects(*level, ring, packing, by_level, masks);
+                        self.groups.extend_from_within(next as usize..);
+                        // The last place of the second half is never reached.
+                        self.groups.pop();
+                    }
+                    first + place
+                }
+                GroupSource::Own(level, ring) => {
+                    let first = *own_rings.entry((*level, ring)).or_insert(next);
+                    if first == next {
+                        self.write_objects(*level, ring, packing, by_level, masks);
+                    }
+                    first
+                }
+                GroupSource::Nodes(ring) => {
+                    let first = *node_rings.entry(ring).or_insert(next);
+                    if first == next {
+                        for &number in ring {
+                            let group = match &node_groups[number as usize] {
+                                Some(known) => known.clone(),
+                                None => {
+                                    let made = &nodes.groups[number as usize];
+                                    let key = (made.level, masks.first(made.balance_mask));
+                                    let spans = (made.span, made.balance_mask);
+                                    self.group(spans, made.flags, key, packing, masks)
+                                }
+                            };
+                            node_groups[number as usize] = Some(group.clone());
+                            self.groups.push(group);
+                        }
+                    }
+                    first
+                }
+            };
+            self.domains[first_domain + offset].first_group = first_group;
+        }
+    }
+
+    fn write_objects(
+        &mut self,
+        level: usize,
+        ring: &[u32],
+        packing: bool,
+        by_level: &[LevelGroups],
+        masks: &MaskTable,
+    ) {
+        for &number in ring {
+            let object = &by_level[level].objects[number as usize];
+            let spans = (object.span, object.span);
+            let key = (level as u32, object.key);
+            let group = self.group(spans, object.flags, key, packing, masks);
+            self.groups.push(group);
+        }
+    }
+
+    fn group(
+        &mut self,
+        (span, balance_mask): (MaskId, MaskId),
+        flags: DomainFlags,
+        capacity_key: (u32, CpuId),
+        packing: bool,
+        masks: &MaskTable,
+    ) -> SchedGroup {
+        let cpus = masks.get(span);
+        let next = CapacityId(self.capacities.len() as u32);
+        let capacity = *self.capacity_ids.entry(capacity_key).or_insert(next);
+        if capacity == next {
+            let of_nodes = flags.has(DomainFlags::NUMA);
+            self.capacities.push(self.group_capacity(cpus, of_nodes));
+        }
+        SchedGroup {
+            span,
+            balance_mask,
+            weight: masks.weight(span),
+            cores: if self.kernel.has(Feature::SD_GROUP_CORES) {
+                self.cores.count(cpus, |cpu| self.core_of[cpu])
+            } else {
+                0
+            },
+            flags,
+            asym_prefer_cpu: if packing {
+                self.preferred(cpus)
+            } else {
+                CpuId(0)
+            },
+            capacity,
+        }
+    }
+
+    /// What the group says before time for other things is taken from its CPUs.
+    fn group_capacity(&self, cpus: &CpuMask, of_nodes: bool) -> GroupCapacity {
+        let running_sum = of_nodes && self.kernel.has(Feature::SD_CAPACITY_RUNNING_SUM);
+        let mut result = GroupCapacity {
+            capacity: 0,
+            min: u64::MAX,
+            max: 0,
+        };
+        for cpu in cpus {
+            let capacity = u64::from(self.capacity[cpu]);
+            // At most 8192 times 1024.
+            result.capacity += capacity;
+            let seen = if running_sum {
+                result.capacity
+            } else {
+                capacity
+            };
+            result.min = result.min.min(seen);
+            result.max = result.max.max(seen);
+        }
+        result
+    }
+
+    /// The CPU that asymmetric packing prefers: the first of highest priority.
+    fn preferred(&self, cpus: &CpuMask) -> CpuId {
+        let priority = |cpu: CpuId| {
+            let stated = self.machine.cpu(cpu).and_then(|c| c.priority);
+            stated.map_or(-i64::from(cpu.0), i64::from)
+        };
+        let mut best: Option<(i64, CpuId)> = None;
+        for cpu in cpus {
+            let priority = priority(cpu);
+            if best.is_none_or(|(highest, _)| priority > highest) {
+                best = Some((priority, cpu));
+            }
+        }
+        best.map_or(CpuId(0), |(_, cpu)| cpu)
+    }
+}
