@@ -3,7 +3,7 @@
 use fairlab_topology::domains::DomainId;
 use fairlab_units::{CpuId, CpuMask};
 
-use crate::Affine;
+use crate::{Affine, GroupStats};
 
 /// Receives what a decision looks at. [`NoExplain`] costs nothing.
 pub trait Explain {
@@ -59,6 +59,12 @@ pub enum ProbeState {
     SchedIdle,
 }
 
+impl ProbeState {
+    pub(crate) const fn idle_or_busy(idle: bool) -> Self {
+        if idle { Self::Idle } else { Self::Busy }
+    }
+}
+
 /// One step of a decision.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -110,6 +116,17 @@ pub enum Event<'a> {
         step: Step,
         /// The CPU.
         cpu: CpuId,
+    },
+    /// The slow path gathered the statistics of a group (v5.5 on).
+    Group {
+        /// The domain.
+        domain: DomainId,
+        /// The CPUs of the group.
+        span: &'a CpuMask,
+        /// Does it hold the CPU from which the choice is made?
+        is_local: bool,
+        /// What was gathered.
+        stats: &'a GroupStats,
     },
     /// The slow path chose among the groups of a domain.
     GroupChosen {

@@ -116,6 +116,24 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             || self.is_core_idle(cpu)
     }
 
+    /// Utilization of `cpu` without `p` (`cpu_util_without`): once per CPU of each group at fork and
+    /// exec.
+    pub(crate) fn cpu_util_without(&self, cpu: CpuId) -> u64 {
+        let takes_out = self.p.cpu == cpu && !self.p.is_new;
+        let mut util = self.view.util_avg(cpu);
+        if takes_out {
+            util = util.saturating_sub(self.signals.util_avg);
+        }
+        if self.has(Feature::UTIL_EST) {
+            let mut estimate = self.view.util_est(cpu);
+            if takes_out && (self.p.on_rq || self.p.id == self.current.id) {
+                estimate = estimate.saturating_sub(self.signals.util_est);
+            }
+            util = util.max(estimate);
+        }
+        util.min(u64::from(self.domains.capacity_orig(cpu)))
+    }
+
     /// Would the wakee, moved between these two CPUs, be too big for the smaller (`wake_cap`)?
     pub(crate) fn wake_cap(&mut self) -> bool {
         if !self.domains.switches().asym_cpucapacity {

@@ -70,17 +70,8 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
     /// `available_idle_cpu`.
     #[inline]
     pub fn is_available(&mut self, step: Step, cpu: CpuId) -> bool {
-        self.cost.idle_tests += 1;
         let idle = self.view.is_available_idle(cpu);
-        self.explain.note(Event::Probe {
-            step,
-            cpu,
-            state: if idle {
-                ProbeState::Idle
-            } else {
-                ProbeState::Busy
-            },
-        });
+        self.note_probe(step, cpu, ProbeState::idle_or_busy(idle));
         idle
     }
 
@@ -93,7 +84,6 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
     /// Reads the idle state of `cpu` once.
     #[inline]
     pub fn probe(&mut self, step: Step, cpu: CpuId) -> ProbeState {
-        self.cost.idle_tests += 1;
         let state = if self.view.is_available_idle(cpu) {
             ProbeState::Idle
         } else if self.takes_sched_idle && self.view.is_sched_idle(cpu) {
@@ -101,25 +91,23 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
         } else {
             ProbeState::Busy
         };
-        self.explain.note(Event::Probe { step, cpu, state });
+        self.note_probe(step, cpu, state);
         state
+    }
+
+    /// Counts and tells a look at `cpu`.
+    #[inline]
+    pub fn note_probe(&mut self, step: Step, cpu: CpuId, state: ProbeState) {
+        self.cost.idle_tests += 1;
+        self.explain.note(Event::Probe { step, cpu, state });
     }
 
     /// Are all other threads of the core of `cpu` idle (`is_core_idle`)?
     pub fn is_core_idle(&mut self, cpu: CpuId) -> bool {
         let threads = self.domains.smt_mask(cpu);
         for thread in threads.iter().filter(|t| *t != cpu) {
-            self.cost.idle_tests += 1;
             let idle = self.view.is_idle(thread);
-            self.explain.note(Event::Probe {
-                step: Step::CoreMates,
-                cpu: thread,
-                state: if idle {
-                    ProbeState::Idle
-                } else {
-                    ProbeState::Busy
-                },
-            });
+            self.note_probe(Step::CoreMates, thread, ProbeState::idle_or_busy(idle));
             if !idle {
                 return false;
             }

@@ -96,8 +96,8 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         }
         let sd_flag = self.ctx.flags.sd_flag();
         let (target, slow) = self.walk_domains(want_affine, sync, sd_flag);
-        if let Some(_domain) = slow {
-            return (self.ctx.prev_cpu, Reason::NoDomain);
+        if let Some(domain) = slow {
+            return self.find_idlest_cpu(domain, sd_flag);
         }
         if !is_wakeup {
             return (target, Reason::NoDomain);

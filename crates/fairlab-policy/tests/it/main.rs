@@ -1,5 +1,8 @@
 //! The policy against worked examples, and against itself.
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed"
+)]
 
 mod idle_sibling;
 mod machine;
