@@ -1,1 +1,35 @@
-//! The deterministic simulator
+//! The deterministic simulator: a machine, a kernel, a workload, and what came of them.
+//!
+//! ```text
+//!   Workload --ops--> tasks --wake, fork--> policy (placement) --> FairQueue per CPU --> segments
+//!                       ^                                              |
+//!                       '-------- timers, pipes, futexes <------------'
+//! ```
+//!
+//! One run is one thread; time is an argument; all randomness comes from named streams of one seed.
+//! The engine takes what is due from a queue with a total order, so the same inputs give the same
+//! events. It knows no files, no wall clock, and no metrics but its own counts.
+//!
+//! Where to start: [`run`]; then `engine.rs` (the loop), `ops.rs` (what programs do), `wake.rs` (where
+//! tasks go), `schedule.rs` (what a CPU runs), `balance.rs`.
+
+mod balance;
+mod costs;
+mod cpu;
+mod engine;
+mod event_queue;
+mod fair_queue;
+mod metrics;
+mod observer;
+mod ops;
+mod pelt_clock;
+mod resources;
+mod schedule;
+mod task;
+mod wake;
+mod world;
+
+pub use costs::{ByDistance, CostTable, Distance, Distances};
+pub use engine::{SimError, SimOptions, run};
+pub use metrics::{Counts, CpuTime, RunResult, TaskTime};
+pub use observer::{Observer, Placement, SectionTimer, Silent};

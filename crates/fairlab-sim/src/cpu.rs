@@ -1,0 +1,71 @@
+//! A CPU of the run.
+
+use fairlab_units::{Nanos, TaskId, Timestamp};
+
+use crate::fair_queue::FairQueue;
+use crate::metrics::CpuTime;
+
+/// A CPU: its queue, what runs on it, and how far that has come.
+#[derive(Clone, Debug)]
+pub(crate) struct Cpu {
+    pub(crate) queue: FairQueue,
+    pub(crate) curr: Option<TaskId>,
+    pub(crate) online: bool,
+    /// A reschedule is due as soon as the CPU looks.
+    pub(crate) need_resched: bool,
+    /// A lazy request: it becomes due at the next tick.
+    pub(crate) lazy_resched: bool,
+    /// A `Resched` is on its way.
+    pub(crate) resched_sent: bool,
+    /// Wakeups on their way to this CPU (`ttwu_pending`).
+    pub(crate) wake_list: Vec<TaskId>,
+    /// Number of the present segment; older `Segment` entries of the event queue are stale.
+    pub(crate) token: u32,
+    /// Progress of the running task is booked up to here.
+    pub(crate) booked: Timestamp,
+    /// Speed of this thread with the present number of busy siblings, in 1024ths.
+    pub(crate) speed: u32,
+    /// Kernel work that the next task to run pays for.
+    pub(crate) debt: Nanos,
+    /// Since when busy or idle.
+    pub(crate) since: Timestamp,
+    pub(crate) time: CpuTime,
+    pub(crate) tick_pending: bool,
+    /// When it last became idle.
+    pub(crate) idle_since: Timestamp,
+    /// `rq->idle_stamp`: when it went idle; 0 while busy or after newidle balancing pulled.
+    pub(crate) idle_stamp: u64,
+    /// `rq->avg_idle` in ns.
+    pub(crate) avg_idle: u64,
+    /// `rq->max_idle_balance_cost` in ns.
+    pub(crate) max_idle_balance_cost: u64,
+    /// `rq->wake_stamp` in jiffies and `rq->wake_avg_idle` in ns (SIS_PROP).
+    pub(crate) wake_avg_idle: (u64, u64),
+}
+
+impl Cpu {
+    /// `idle_cpu`: nothing runs, nothing is queued, no wakeup is on its way.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.online
+            && self.curr.is_none()
+            && self.queue.nr_running() == 0
+            && self.wake_list.is_empty()
+    }
+
+    /// Books the time since the last change between busy and idle.
+    pub(crate) fn book_time(&mut self, now: Timestamp) {
+        let span = now - self.since;
+        if self.curr.is_some() {
+            self.time.busy += span;
+        } else {
+            self.time.idle += span;
+        }
+        self.since = now;
+    }
+
+    /// Wall time until `overhead` and then `work` (CPU time at full speed) are done.
+    pub(crate) fn wall_time(&self, overhead: Nanos, work: Nanos) -> Nanos {
+        overhead + Nanos((work.0 * 1024).div_ceil(u64::from(self.speed)))
+    }
+}

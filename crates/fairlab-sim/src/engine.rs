@@ -1,0 +1,400 @@
+//! The run: takes what is due, one thing at a time, until the workload is over.
+
+use std::collections::BTreeMap;
+
+use fairlab_event::{EventKind, SchedEvent};
+use fairlab_kernel::Kernel;
+use fairlab_pelt::{EntityState, SchedAvg};
+use fairlab_policy::Scratch;
+use fairlab_rng::Rng;
+use fairlab_runqueue::{Entities, Policy, RqConfig};
+use fairlab_topology::{Domains, Machine};
+use fairlab_units::{CpuId, Nanos, PerCpu, TaskId, Timestamp};
+use fairlab_workload::{End, ProgramId, Workload};
+
+use crate::costs::{CostTable, Distances, mask_words};
+use crate::cpu::Cpu;
+use crate::event_queue::{Due, EventQueue};
+use crate::fair_queue::FairQueue;
+use crate::metrics::{Counts, CpuTime, RunResult, TaskTime};
+use crate::observer::{Observer, SectionTimer};
+use crate::resources::Resources;
+use crate::task::{Phase, Task};
+use crate::world::{IdleTask, Shared, World, jiffies_at};
+
+/// How a run is set up, beside machine and workload.
+#[derive(Clone, Debug)]
+pub struct SimOptions {
+    /// The kernel that schedules.
+    pub kernel: Kernel,
+    /// A kernel that is asked beside at every placement, in the same state; its answers are
+    /// compared and have no effect.
+    pub beside: Option<Kernel>,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Costs.
+    pub costs: CostTable,
+    /// The run stops with an error when this much time has been simulated and the workload is not
+    /// over: a workload that waits for itself never ends.
+    pub limit: Nanos,
+}
+
+impl SimOptions {
+    /// `kernel` with default costs and a limit of an hour.
+    #[must_use]
+    pub fn new(kernel: Kernel, seed: u64) -> Self {
+        Self {
+            kernel,
+            beside: None,
+            seed,
+            costs: CostTable::default(),
+            limit: Nanos::from_secs(3_600),
+        }
+    }
+}
+
+/// Why a run cannot be made or finished.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// Nothing is due any more, but tasks are still waiting.
+    #[error(
+        "deadlock at {at:?}: {tasks} tasks sleep and nothing can wake them; the first is {first}"
+    )]
+    Deadlock {
+        /// When.
+        at: Timestamp,
+        /// How many.
+        tasks: usize,
+        /// Name of the first.
+        first: String,
+    },
+    /// The limit was reached.
+    #[error(
+        "the workload is not over after {0} of simulated time; raise the limit or look for tasks that wait for each other"
+    )]
+    Limit(Nanos),
+}
+
+/// A run under way.
+pub(crate) struct Engine<'a> {
+    pub(crate) now: Timestamp,
+    pub(crate) queue: EventQueue,
+    pub(crate) world: World<'a>,
+    pub(crate) beside: Option<Kernel>,
+    pub(crate) workload: &'a Workload,
+    pub(crate) resources: Resources,
+    pub(crate) costs: CostTable,
+    pub(crate) distances: Distances,
+    pub(crate) mask_words: u64,
+    pub(crate) tick: Nanos,
+    pub(crate) scratch: Scratch,
+    pub(crate) seed: u64,
+    pub(crate) alive: usize,
+    /// Per task: did its last wakeup move it?
+    pub(crate) moved: Vec<bool>,
+    pub(crate) samples: Vec<Vec<u64>>,
+    pub(crate) wakeup_delay: Vec<u64>,
+    pub(crate) counts: Counts,
+    pub(crate) reasons: BTreeMap<&'static str, u64>,
+    pub(crate) observer: &'a mut dyn Observer,
+    pub(crate) timer: Option<&'a dyn SectionTimer>,
+    hash: u64,
+    events: u64,
+}
+
+/// Simulates `workload` on `machine`, whose domains under the kernel of `options` are `domains`.
+///
+/// # Errors
+/// When the workload deadlocks or does not end.
+pub fn run(
+    machine: &Machine,
+    domains: &Domains,
+    workload: &Workload,
+    options: &SimOptions,
+    observer: &mut dyn Observer,
+    timer: Option<&dyn SectionTimer>,
+) -> Result<RunResult, SimError> {
+    let mut engine = Engine::new(machine, domains, workload, options, observer, timer);
+    engine.start();
+    engine.run(options.limit)?;
+    Ok(engine.finish())
+}
+
+impl<'a> Engine<'a> {
+    fn new(
+        machine: &Machine,
+        domains: &'a Domains,
+        workload: &'a Workload,
+        options: &SimOptions,
+        observer: &'a mut dyn Observer,
+        timer: Option<&'a dyn SectionTimer>,
+    ) -> Self {
+        let kernel = options.kernel;
+        let nr = machine.nr_cpu_ids();
+        let online = machine.online();
+        let config = RqConfig::new(&kernel, online.weight());
+        let migration_cost = kernel.tunables.migration_cost_ns;
+        let cpus = PerCpu::from_fn(nr, |id| Cpu {
+            queue: FairQueue::new(&kernel, config, domains.capacity_orig(id)),
+            curr: None,
+            online: online.test(id),
+            need_resched: false,
+            lazy_resched: false,
+            resched_sent: false,
+            wake_list: Vec::new(),
+            token: 0,
+            booked: Timestamp::ZERO,
+            speed: 1024,
+            debt: Nanos::ZERO,
+            since: Timestamp::ZERO,
+            time: CpuTime::default(),
+            tick_pending: false,
+            idle_since: Timestamp::ZERO,
+            idle_stamp: 0,
+            avg_idle: 2 * migration_cost,
+            max_idle_balance_cost: migration_cost,
+            wake_avg_idle: (0, 0),
+        });
+        let nodes = PerCpu::from_fn(nr, |id| {
+            machine
+                .cpu(id)
+                .and_then(|c| machine.node_index(c.node))
+                .unwrap_or(0)
+        });
+        // A machine that idles has its hints set and its scan budget at the LLC's size, as the
+        // balancer would have left them.
+        let mut shared = vec![Shared::default(); domains.nr_shared()];
+        for cpu in &online {
+            let cached = domains.cached(cpu);
+            if let Some(id) = cached.llc_shared {
+                shared[id.0 as usize] = Shared {
+                    has_idle_cores: true,
+                    nr_idle_scan: cached.llc_size,
+                };
+            }
+        }
+        Self {
+            now: Timestamp::ZERO,
+            queue: EventQueue::default(),
+            world: World {
+                domains,
+                kernel,
+                cpus,
+                idle_tasks: PerCpu::from_fn(nr, |_| IdleTask::default()),
+                tasks: Vec::new(),
+                ents: Entities::new(),
+                shared,
+                scan_cost: vec![0; domains.domains().len()],
+                active: online.clone(),
+                all: online,
+                jiffies: 0,
+                nodes,
+            },
+            beside: options.beside,
+            workload,
+            resources: Resources::of(workload),
+            costs: options.costs.clone(),
+            distances: Distances::of(machine),
+            mask_words: mask_words(domains),
+            tick: Nanos(kernel.tunables.tick_ns()),
+            scratch: Scratch::new(nr),
+            seed: options.seed,
+            alive: 0,
+            moved: Vec::new(),
+            samples: vec![Vec::new(); workload.metrics.len()],
+            wakeup_delay: Vec::new(),
+            counts: Counts::default(),
+            reasons: BTreeMap::new(),
+            observer,
+            timer,
+            hash: 0xcbf2_9ce4_8422_2325,
+            events: 0,
+        }
+    }
+
+    /// The tasks of the start wake up on the first CPU.
+    fn start(&mut self) {
+        let first = self.world.active.first().unwrap_or_default();
+        for &program in &self.workload.start {
+            let id = self.new_task(program, first);
+            self.wake_up(id, first, 0, false);
+        }
+    }
+
+    fn run(&mut self, limit: Nanos) -> Result<(), SimError> {
+        let end = match self.workload.end {
+            End::After(span) => Timestamp(span.0),
+            End::AllExited => Timestamp(u64::MAX),
+        };
+        while self.alive > 0 {
+            match self.queue.next_time() {
+                // Ticks of busy CPUs go on for ever, so an empty queue means that all sleep.
+                None => return self.deadlock(end),
+                Some(time) if time > end => break,
+                Some(time) if time.0 > limit.0 => return Err(SimError::Limit(limit)),
+                Some(_) => {}
+            }
+            let Some((time, due)) = self.queue.pop() else {
+                break;
+            };
+            self.now = time;
+            self.world.jiffies = jiffies_at(time, self.tick.0);
+            self.counts.steps += 1;
+            self.handle(due);
+        }
+        if let End::After(span) = self.workload.end {
+            self.now = Timestamp(span.0);
+        }
+        Ok(())
+    }
+
+    fn deadlock(&self, end: Timestamp) -> Result<(), SimError> {
+        if end.0 != u64::MAX {
+            // A workload that ends by time may well sleep through its rest.
+            return Ok(());
+        }
+        let asleep = || {
+            self.world
+                .tasks
+                .iter()
+                .filter(|t| t.phase == Phase::Sleeping)
+        };
+        let first = asleep().next();
+        Err(SimError::Deadlock {
+            at: self.now,
+            tasks: asleep().count(),
+            first: first
+                .map(|t| self.workload.programs[t.program.index()].name.clone())
+                .unwrap_or_default(),
+        })
+    }
+
+    fn handle(&mut self, due: Due) {
+        match due {
+            Due::Segment { cpu, token } => {
+                if self.world.cpus[cpu].token == token {
+                    self.end_segment(cpu);
+                }
+            }
+            Due::WakeList { cpu } => self.take_wake_list(cpu),
+            Due::Resched { cpu } => {
+                self.world.cpus[cpu].resched_sent = false;
+                self.schedule(cpu);
+            }
+            Due::Timer { task } => {
+                let target = &mut self.world.tasks[task.index()];
+                target.granted = true;
+                let cpu = target.cpu;
+                self.interrupt(cpu, Nanos::ZERO);
+                self.wake_up(task, cpu, 0, false);
+                self.resume(cpu);
+            }
+            Due::Tick { cpu } => self.tick(cpu),
+            Due::NohzBalance { cpu } => self.nohz_balance(cpu),
+        }
+    }
+
+    /// A new task, asleep, that belongs to `cpu`.
+    pub(crate) fn new_task(&mut self, program: ProgramId, cpu: CpuId) -> TaskId {
+        let id = TaskId::from_index(self.world.tasks.len());
+        let spec = &self.workload.programs[program.index()];
+        let entity = self.world.ents.add_task(spec.nice, Policy::Normal);
+        let weight = self.world.ents[entity].weight().0;
+        self.world.tasks.push(Task {
+            id,
+            entity,
+            program,
+            pc: 0,
+            loops: [(0, 0); fairlab_workload::ProgramBuilder::MAX_LOOPS],
+            depth: 0,
+            phase: Phase::Sleeping,
+            phase_after: Phase::Sleeping,
+            since: self.now,
+            cpu,
+            overhead: Nanos::ZERO,
+            work: Nanos::ZERO,
+            granted: false,
+            granted_at: self.now,
+            woken_at: None,
+            begun: Vec::new(),
+            avg: SchedAvg::new_task(&self.world.kernel, &EntityState::task(weight, false, false)),
+            recent_used_cpu: cpu,
+            wakee_flips: 0,
+            wakee_flip_decay_ts: 0,
+            last_wakee: None,
+            time: TaskTime::default(),
+            rng: Rng::stream(self.seed, &format!("task {}", id.0)),
+        });
+        self.moved.push(false);
+        self.alive += 1;
+        id
+    }
+
+    /// Tells an event to whoever watches, and adds it to the hash.
+    pub(crate) fn emit(&mut self, cpu: CpuId, kind: EventKind) {
+        let event = SchedEvent {
+            time: self.now,
+            cpu,
+            kind,
+        };
+        self.events += 1;
+        self.hash = mix(self.hash, &event);
+        self.observer.event(&event);
+    }
+
+    fn finish(mut self) -> RunResult {
+        let now = self.now;
+        for cpu in &self.world.active.clone() {
+            self.world.cpus[cpu].book_time(now);
+        }
+        for task in &mut self.world.tasks {
+            task.enter(task.phase, now);
+        }
+        RunResult {
+            end: now,
+            samples: self.samples,
+            counts: self.counts,
+            reasons: self.reasons.into_iter().collect(),
+            wakeup_delay: self.wakeup_delay,
+            cpu_time: self
+                .world
+                .active
+                .iter()
+                .map(|c| (c, self.world.cpus[c].time))
+                .collect(),
+            task_time: self.world.tasks.iter().map(|t| (t.id, t.time)).collect(),
+            event_hash: self.hash,
+            events: self.events,
+        }
+    }
+}
+
+/// Adds an event to a hash: FNV-1a over its fields as 64-bit words.
+fn mix(hash: u64, event: &SchedEvent) -> u64 {
+    let word = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+    let task = |t: Option<TaskId>| t.map_or(u64::MAX, |t| u64::from(t.0));
+    let (kind, a, b) = match event.kind {
+        EventKind::Switch {
+            prev,
+            prev_state,
+            next,
+        } => (prev_state as u64, task(prev), task(next)),
+        EventKind::Waking { task, prev_cpu } => (8, u64::from(task.0), u64::from(prev_cpu.0)),
+        EventKind::Wakeup { task, target } => (9, u64::from(task.0), u64::from(target.0)),
+        EventKind::WakeupNew { task, target } => (10, u64::from(task.0), u64::from(target.0)),
+        EventKind::Migrate { task, from, to } => (
+            11 + (u64::from(from.0) << 8),
+            u64::from(task.0),
+            u64::from(to.0),
+        ),
+        EventKind::Fork { parent, child } => (12, u64::from(parent.0), u64::from(child.0)),
+        EventKind::Exec { task } => (13, u64::from(task.0), 0),
+        EventKind::Exit { task } => (14, u64::from(task.0), 0),
+        // Unknown kinds cannot come from this engine.
+        _ => (15, 0, 0),
+    };
+    [event.time.0, u64::from(event.cpu.0), kind, a, b]
+        .into_iter()
+        .fold(hash, word)
+}

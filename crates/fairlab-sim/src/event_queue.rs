@@ -1,0 +1,78 @@
+//! What happens next: a priority queue in which equal times leave in a fixed order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fairlab_units::{CpuId, TaskId, Timestamp};
+
+/// Something due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Due {
+    /// The running task of the CPU has used up its segment. Stale unless `token` is the CPU's.
+    Segment { cpu: CpuId, token: u32 },
+    /// Wakeups queued for the CPU arrive.
+    WakeList { cpu: CpuId },
+    /// The CPU was asked to reschedule.
+    Resched { cpu: CpuId },
+    /// A sleep ends.
+    Timer { task: TaskId },
+    /// The CPU's tick.
+    Tick { cpu: CpuId },
+    /// Idle CPUs are balanced on behalf of a busy one.
+    NohzBalance { cpu: CpuId },
+}
+
+/// The queue. Order: time, then kind (as listed in [`Due`]), then insertion.
+#[derive(Debug, Default)]
+pub(crate) struct EventQueue {
+    heap: BinaryHeap<Reverse<(Timestamp, u8, u64, Due)>>,
+    inserted: u64,
+}
+
+impl EventQueue {
+    pub(crate) fn push(&mut self, time: Timestamp, due: Due) {
+        let class = match due {
+            Due::Segment { .. } => 0,
+            Due::WakeList { .. } => 1,
+            Due::Resched { .. } => 2,
+            Due::Timer { .. } => 3,
+            Due::Tick { .. } => 4,
+            Due::NohzBalance { .. } => 5,
+        };
+        self.heap.push(Reverse((time, class, self.inserted, due)));
+        self.inserted += 1;
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<(Timestamp, Due)> {
+        self.heap
+            .pop()
+            .map(|Reverse((time, _, _, due))| (time, due))
+    }
+
+    pub(crate) fn next_time(&self) -> Option<Timestamp> {
+        self.heap.peek().map(|Reverse((time, ..))| *time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_times_leave_in_the_order_of_kind_and_then_of_insertion() {
+        let mut queue = EventQueue::default();
+        let at = Timestamp(5);
+        queue.push(at, Due::Tick { cpu: CpuId(1) });
+        queue.push(at, Due::Timer { task: TaskId(9) });
+        queue.push(at, Due::Timer { task: TaskId(3) });
+        queue.push(Timestamp(4), Due::Tick { cpu: CpuId(7) });
+        let order: Vec<Due> = std::iter::from_fn(|| queue.pop().map(|e| e.1)).collect();
+        let expected = [
+            Due::Tick { cpu: CpuId(7) },
+            Due::Timer { task: TaskId(9) },
+            Due::Timer { task: TaskId(3) },
+            Due::Tick { cpu: CpuId(1) },
+        ];
+        assert_eq!(order, expected);
+    }
+}

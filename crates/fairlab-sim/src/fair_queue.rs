@@ -1,0 +1,206 @@
+//! The fair class of one CPU: its runqueue, and the load averages that go with it.
+//!
+//! The runqueue crate knows vruntimes, the PELT crate knows averages; this is where one call does
+//! both, in the kernel's order: averages are brought up to date with what was true until now, then
+//! the queue changes.
+
+use fairlab_kernel::Kernel;
+use fairlab_pelt::{EntityState, PeltTime, QueueAvg, QueueState};
+
+use crate::pelt_clock::PeltClock;
+use fairlab_runqueue::{
+    DequeueFlags, Dequeued, EnqueueFlags, Entities, EntityId, FairRq, Resched, RqConfig, WakeFlags,
+};
+use fairlab_units::{Nanos, Timestamp};
+
+use crate::task::Task;
+
+/// The fair class of one CPU.
+#[derive(Clone, Debug)]
+pub(crate) struct FairQueue {
+    pub(crate) rq: FairRq,
+    pub(crate) avg: QueueAvg,
+    pub(crate) clock: PeltClock,
+    /// Original capacity of the CPU.
+    capacity: u64,
+    kernel: Kernel,
+}
+
+impl FairQueue {
+    pub(crate) fn new(kernel: &Kernel, config: RqConfig, capacity: u32) -> Self {
+        Self {
+            rq: FairRq::new(config),
+            avg: QueueAvg::default(),
+            clock: PeltClock::new(u64::from(capacity)),
+            capacity: u64::from(capacity),
+            kernel: *kernel,
+        }
+    }
+
+    /// `rq->nr_running`: delayed sleepers count.
+    #[inline]
+    pub(crate) fn nr_running(&self) -> u32 {
+        self.rq.h_nr_queued()
+    }
+
+    /// Is nothing but SCHED_IDLE work runnable?
+    #[inline]
+    pub(crate) fn is_sched_idle(&self) -> bool {
+        let nr = self.rq.h_nr_queued();
+        nr > 0 && nr == self.rq.h_nr_idle()
+    }
+
+    /// PELT time of `now`.
+    pub(crate) fn pelt_now(&mut self, now: Timestamp, idle: bool) -> PeltTime {
+        self.clock.advance(Nanos(now.0), idle);
+        self.clock.time()
+    }
+
+    fn queue_state(&self) -> QueueState {
+        QueueState {
+            weight: self.rq.load().0,
+            runnable_weight: self.rq.load().0,
+            h_nr_runnable: u64::from(self.rq.h_nr_runnable()),
+            has_curr: self.rq.root().curr().is_some(),
+        }
+    }
+
+    fn entity_state(&self, ents: &Entities, id: EntityId) -> EntityState {
+        let entity = &ents[id];
+        let running = self.rq.root().curr() == Some(id);
+        if entity.is_delayed() {
+            EntityState::delayed_task(entity.weight().0)
+        } else {
+            EntityState::task(entity.weight().0, entity.is_on_rq(), running)
+        }
+    }
+
+    /// Brings the averages of the queue up to date (`update_blocked_averages`).
+    pub(crate) fn update_queue(&mut self, now: Timestamp) {
+        let idle = self.rq.root().curr().is_none();
+        let time = self.pelt_now(now, idle);
+        let state = self.queue_state();
+        self.avg.update(&self.kernel, time, &state);
+    }
+
+    /// Brings the averages of a task of this CPU, and of the queue, up to date.
+    pub(crate) fn update_load(&mut self, ents: &Entities, task: &mut Task, now: Timestamp) {
+        let idle = self.rq.root().curr().is_none();
+        let time = self.pelt_now(now, idle);
+        if !task.avg.last_update_time.is_never() {
+            let state = self.entity_state(ents, task.entity);
+            task.avg.update(&self.kernel, time, &state);
+        }
+        let state = self.queue_state();
+        self.avg.update(&self.kernel, time, &state);
+    }
+
+    /// Adds a task, or wakes a delayed one.
+    pub(crate) fn enqueue(
+        &mut self,
+        ents: &mut Entities,
+        task: &mut Task,
+        flags: EnqueueFlags,
+        now: Timestamp,
+    ) -> Resched {
+        self.update_load(ents, task, now);
+        if task.avg.last_update_time.is_never() {
+            let state = self.entity_state(ents, task.entity);
+            self.avg.attach(&self.kernel, &mut task.avg, &state);
+        }
+        let resched = self.rq.enqueue(ents, task.entity, flags, now);
+        self.avg.add_util_est(&self.kernel, &task.avg);
+        let state = self.entity_state(ents, task.entity);
+        self.avg.add_runnable_load(&self.kernel, &task.avg, &state);
+        resched
+    }
+
+    /// Takes a task off.
+    pub(crate) fn dequeue(
+        &mut self,
+        ents: &mut Entities,
+        task: &mut Task,
+        flags: DequeueFlags,
+        now: Timestamp,
+    ) -> (Dequeued, Resched) {
+        let state = self.entity_state(ents, task.entity);
+        let was_delayed = ents[task.entity].is_delayed();
+        if !was_delayed {
+            self.avg.subtract_util_est(&self.kernel, &task.avg);
+        }
+        if flags.sleep && !was_delayed {
+            let idle = self.rq.root().curr().is_none();
+            let time = self.pelt_now(now, idle);
+            task.avg
+                .go_to_sleep(&self.kernel, time, &state, self.capacity);
+        }
+        self.update_load(ents, task, now);
+        let left = self.rq.dequeue(ents, task.entity, flags, now);
+        if left.0 == Dequeued::Done {
+            self.avg
+                .subtract_runnable_load(&self.kernel, &task.avg, &state);
+        }
+        left
+    }
+
+    /// Brings the averages of a sleeping task up to its queue's (`sync_entity_load_avg`).
+    pub(crate) fn sync(&self, ents: &Entities, task: &mut Task) {
+        if !task.avg.last_update_time.is_never() {
+            let state = self.entity_state(ents, task.entity);
+            self.avg.sync(&self.kernel, &mut task.avg, &state);
+        }
+    }
+
+    /// A sleeping task wakes up elsewhere: its contribution goes at the next update.
+    pub(crate) fn remove(&mut self, ents: &Entities, task: &mut Task) {
+        if !task.avg.last_update_time.is_never() {
+            let state = self.entity_state(ents, task.entity);
+            self.avg.remove(&self.kernel, &mut task.avg, &state);
+            task.avg.forget_queue();
+        }
+    }
+
+    /// A queued task has been taken off and goes to another CPU: its contribution goes at once.
+    pub(crate) fn detach(&mut self, ents: &Entities, task: &mut Task, now: Timestamp) {
+        self.update_load(ents, task, now);
+        let state = self.entity_state(ents, task.entity);
+        self.avg.detach(&self.kernel, &task.avg, &state);
+        task.avg.forget_queue();
+    }
+
+    /// The CPU goes idle.
+    pub(crate) fn enter_idle(&mut self, now: Timestamp) {
+        self.pelt_now(now, true);
+    }
+
+    /// Makes a task the running one.
+    pub(crate) fn set_next(&mut self, ents: &mut Entities, task: &mut Task, now: Timestamp) {
+        self.update_load(ents, task, now);
+        self.rq.set_next(ents, task.entity, now);
+    }
+
+    /// Puts the running task back.
+    pub(crate) fn put_prev(&mut self, ents: &mut Entities, task: &mut Task, now: Timestamp) {
+        if ents[task.entity].is_on_rq() {
+            self.update_load(ents, task, now);
+        }
+        self.rq.put_prev(ents, task.entity, now);
+    }
+
+    /// The periodic tick with `task` running.
+    pub(crate) fn tick(&mut self, ents: &mut Entities, task: &mut Task, now: Timestamp) -> Resched {
+        self.update_load(ents, task, now);
+        self.rq.tick(ents, now)
+    }
+
+    /// Should the wakee preempt?
+    pub(crate) fn check_preempt(
+        &mut self,
+        ents: &mut Entities,
+        wakee: EntityId,
+        flags: WakeFlags,
+        now: Timestamp,
+    ) -> Resched {
+        self.rq.check_preempt_wakeup(ents, wakee, flags, now)
+    }
+}

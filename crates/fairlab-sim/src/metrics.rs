@@ -1,0 +1,87 @@
+//! What a run measured.
+
+use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
+
+use crate::costs::Distance;
+
+/// Counts over a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Events due that were handled.
+    pub steps: u64,
+    /// Context switches, to and from idle included.
+    pub switches: u64,
+    /// Switches of a task that would have gone on.
+    pub preemptions: u64,
+    /// Wakeups.
+    pub wakeups: u64,
+    /// Moves to another CPU, by distance, nearest first; placement and balancing together.
+    pub migrations: [u64; 6],
+    /// Moves by the balancer.
+    pub balance_moves: u64,
+    /// Balance passes that looked for a busiest group.
+    pub balance_passes: u64,
+    /// Wakeups that found no idle CPU on the way although one that the task may use was idle in the
+    /// LLC of the target.
+    pub forks: u64,
+    /// Exits.
+    pub exits: u64,
+    /// CPU time spent in the scheduler: switches, wakeups, searches, balancing, ticks.
+    pub scheduler: Nanos,
+    /// CPUs probed while searching.
+    pub probes: u64,
+    /// Placements.
+    pub placements: u64,
+    /// Placements where the kernel asked beside answered another CPU or reason.
+    pub beside_differs: u64,
+}
+
+impl Counts {
+    pub(crate) fn migrated(&mut self, distance: Distance) {
+        self.migrations[distance as usize] += 1;
+    }
+}
+
+/// Time of a CPU: `busy + idle` is the elapsed time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// A task ran, or the kernel did on its behalf.
+    pub busy: Nanos,
+    /// Nothing to run.
+    pub idle: Nanos,
+}
+
+/// Time of a task: `running + waiting + sleeping` is its lifetime.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskTime {
+    /// On a CPU.
+    pub running: Nanos,
+    /// Runnable, not on a CPU.
+    pub waiting: Nanos,
+    /// Asleep.
+    pub sleeping: Nanos,
+}
+
+/// What a finished run says.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// When it ended.
+    pub end: Timestamp,
+    /// Samples of each metric of the workload, in the order of time.
+    pub samples: Vec<Vec<u64>>,
+    /// Counts.
+    pub counts: Counts,
+    /// Placements by reason name, sorted by name.
+    pub reasons: Vec<(&'static str, u64)>,
+    /// Delay of each wakeup from the wakeup to the first instruction, by the task's distance moved:
+    /// in ns, in the order of time.
+    pub wakeup_delay: Vec<u64>,
+    /// Time per CPU.
+    pub cpu_time: Vec<(CpuId, CpuTime)>,
+    /// Time per task, over its life.
+    pub task_time: Vec<(TaskId, TaskTime)>,
+    /// Hash over all events, for determinism checks.
+    pub event_hash: u64,
+    /// Number of events.
+    pub events: u64,
+}

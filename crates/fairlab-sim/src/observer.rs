@@ -1,0 +1,46 @@
+//! Watching a run without changing it.
+
+use fairlab_event::SchedEvent;
+use fairlab_policy::{Decision, Section};
+use fairlab_units::{CpuId, TaskId, Timestamp};
+
+/// One placement, as it was asked and answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Placement {
+    /// When.
+    pub time: Timestamp,
+    /// The CPU that asked.
+    pub this_cpu: CpuId,
+    /// Where the task last ran.
+    pub prev_cpu: CpuId,
+    /// The task.
+    pub task: TaskId,
+    /// The answer.
+    pub decision: Decision,
+    /// The answer of the kernel that is asked beside, see [`crate::SimOptions::beside`].
+    pub beside: Option<Decision>,
+}
+
+/// Receives what happens. All methods do nothing unless overridden.
+pub trait Observer {
+    /// An event, in time order.
+    fn event(&mut self, _event: &SchedEvent) {}
+
+    /// A placement.
+    fn placement(&mut self, _placement: &Placement) {}
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}
+
+/// Measures sections of the policy's own code while the simulated load runs. Takes `&self`, since
+/// the policy sees the machine read-only; implementations keep their state in cells.
+pub trait SectionTimer {
+    /// A section begins.
+    fn enter(&self, section: Section);
+    /// It ends.
+    fn leave(&self, section: Section);
+}

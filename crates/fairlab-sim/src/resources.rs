@@ -1,0 +1,66 @@
+//! What tasks wait for: futexes, lists, pipes, barriers.
+
+use std::collections::VecDeque;
+
+use fairlab_units::{TaskId, Timestamp};
+use fairlab_workload::{FutexId, PipeSpec, Workload};
+
+/// A futex word: a kept post, or a waiter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Futex {
+    /// A post that nobody has taken yet, and when it was made.
+    pub(crate) posted: Option<Timestamp>,
+    pub(crate) waiter: Option<TaskId>,
+}
+
+/// A pipe or socket.
+#[derive(Clone, Debug)]
+pub(crate) struct Pipe {
+    pub(crate) spec: PipeSpec,
+    pub(crate) messages: u32,
+    pub(crate) readers: VecDeque<TaskId>,
+    pub(crate) writers: VecDeque<TaskId>,
+}
+
+/// A barrier.
+#[derive(Clone, Debug)]
+pub(crate) struct Barrier {
+    pub(crate) parties: u32,
+    pub(crate) waiting: Vec<TaskId>,
+}
+
+/// All of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Resources {
+    pub(crate) futexes: Vec<Futex>,
+    pub(crate) lists: Vec<Vec<FutexId>>,
+    pub(crate) pipes: Vec<Pipe>,
+    pub(crate) barriers: Vec<Barrier>,
+}
+
+impl Resources {
+    pub(crate) fn of(workload: &Workload) -> Self {
+        Self {
+            futexes: vec![Futex::default(); workload.nr_futexes as usize],
+            lists: vec![Vec::new(); workload.nr_lists as usize],
+            pipes: workload
+                .pipes
+                .iter()
+                .map(|spec| Pipe {
+                    spec: *spec,
+                    messages: 0,
+                    readers: VecDeque::new(),
+                    writers: VecDeque::new(),
+                })
+                .collect(),
+            barriers: workload
+                .barriers
+                .iter()
+                .map(|&parties| Barrier {
+                    parties,
+                    waiting: Vec::new(),
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! A CPU and what runs on it: segments, switches, ticks, interrupts, idleness.
+
+use fairlab_event::{EventKind, SwitchState};
+use fairlab_policy::hint_on_idle_entry;
+use fairlab_runqueue::{DequeueFlags, Dequeued, Resched};
+use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
+
+use crate::engine::Engine;
+use crate::event_queue::Due;
+use crate::task::Phase;
+use crate::world::View;
+
+impl Engine<'_> {
+    /// Books what the running task of `cpu` has done since the last time.
+    fn book_progress(&mut self, cpu: CpuId) {
+        let now = self.now;
+        let c = &mut self.world.cpus[cpu];
+        let span = now - c.booked;
+        c.booked = now;
+        let Some(id) = c.curr else { return };
+        let task = &mut self.world.tasks[id.index()];
+        let overhead = span.min(task.overhead);
+        task.overhead -= overhead;
+        let done = ((span - overhead).0 * u64::from(c.speed)) >> 10;
+        task.work = task.work.saturating_sub(Nanos(done));
+    }
+
+    /// Lets the running task of `cpu` go on: the end of its segment is due, unless it must leave.
+    pub(crate) fn start_segment(&mut self, cpu: CpuId) {
+        if self.world.cpus[cpu].need_resched {
+            return self.schedule(cpu);
+        }
+        self.arm_segment(cpu);
+    }
+
+    fn arm_segment(&mut self, cpu: CpuId) {
+        let now = self.now;
+        let c = &mut self.world.cpus[cpu];
+        let Some(id) = c.curr else { return };
+        let task = &self.world.tasks[id.index()];
+        c.token = c.token.wrapping_add(1);
+        c.booked = now;
+        let due = Due::Segment {
+            cpu,
+            token: c.token,
+        };
+        self.queue
+            .push(now + c.wall_time(task.overhead, task.work), due);
+    }
+
+    /// The running task of `cpu` has done what it had to do.
+    pub(crate) fn end_segment(&mut self, cpu: CpuId) {
+        self.book_progress(cpu);
+        if let Some(id) = self.world.cpus[cpu].curr {
+            let task = &mut self.world.tasks[id.index()];
+            // What rounding left over.
+            task.work = Nanos::ZERO;
+            task.overhead = Nanos::ZERO;
+        }
+        self.step(cpu);
+    }
+
+    /// An interrupt takes `cost` from what runs on `cpu`. Follow up with [`Self::resume`].
+    pub(crate) fn interrupt(&mut self, cpu: CpuId, cost: Nanos) {
+        self.book_progress(cpu);
+        self.charge(cpu, cost);
+    }
+
+    /// The interrupt is over.
+    pub(crate) fn resume(&mut self, cpu: CpuId) {
+        if self.world.cpus[cpu].curr.is_some() {
+            self.start_segment(cpu);
+        }
+    }
+
+    /// Kernel work on `cpu`: whoever runs there pays, or else the next one.
+    pub(crate) fn charge(&mut self, cpu: CpuId, cost: Nanos) {
+        self.counts.scheduler += cost;
+        let c = &mut self.world.cpus[cpu];
+        match c.curr {
+            Some(id) => self.world.tasks[id.index()].overhead += cost,
+            None => c.debt += cost,
+        }
+    }
+
+    /// The running task of `cpu` goes to sleep or exits.
+    pub(crate) fn deactivate(&mut self, cpu: CpuId, phase: Phase) {
+        let Some(id) = self.world.cpus[cpu].curr else {
+            return;
+        };
+        let now = self.now;
+        let dead = phase == Phase::Dead;
+        let task = &mut self.world.tasks[id.index()];
+        let flags = if dead {
+            DequeueFlags::SPECIAL
+        } else {
+            DequeueFlags::SLEEP
+        };
+        let queue = &mut self.world.cpus[cpu].queue;
+        let (dequeued, _) = queue.dequeue(&mut self.world.ents, task, flags, now);
+        debug_assert!(
+            !(dead && dequeued == Dequeued::Delayed),
+            "the dead do not stay"
+        );
+        if dead {
+            self.alive -= 1;
+            self.counts.exits += 1;
+            self.charge(cpu, self.costs.exit);
+            self.emit(cpu, EventKind::Exit { task: id });
+            let debt = std::mem::take(&mut self.world.tasks[id.index()].overhead);
+            self.world.cpus[cpu].debt += debt;
+        }
+        self.world.tasks[id.index()].phase_after = phase;
+        let state = if dead {
+            SwitchState::Dead
+        } else {
+            SwitchState::Sleeping
+        };
+        self.reschedule(cpu, state);
+    }
+
+    /// `sched_yield` by the running task of `cpu`.
+    pub(crate) fn yield_cpu(&mut self, cpu: CpuId) {
+        let now = self.now;
+        // The request that the accounting may make is moot: a pick follows.
+        let _ = self.world.cpus[cpu]
+            .queue
+            .rq
+            .yield_task(&mut self.world.ents, now);
+        self.schedule(cpu);
+    }
+
+    /// Picks what runs on `cpu` (`__schedule`), the running task being runnable.
+    pub(crate) fn schedule(&mut self, cpu: CpuId) {
+        self.book_progress(cpu);
+        self.reschedule(cpu, SwitchState::Runnable);
+    }
+
+    fn reschedule(&mut self, cpu: CpuId, state: SwitchState) {
+        let now = self.now;
+        let c = &mut self.world.cpus[cpu];
+        c.need_resched = false;
+        c.lazy_resched = false;
+        let prev = c.curr;
+        if state == SwitchState::Runnable && prev.is_none() && c.queue.nr_running() == 0 {
+            return;
+        }
+        let mut next = self.pick(cpu);
+        if next.is_none() && self.newidle_balance(cpu) {
+            next = self.pick(cpu);
+        }
+        if next == prev && state == SwitchState::Runnable {
+            return self.arm_segment(cpu);
+        }
+        if let Some(id) = prev {
+            let task = &mut self.world.tasks[id.index()];
+            self.world.cpus[cpu]
+                .queue
+                .put_prev(&mut self.world.ents, task, now);
+            let phase = if state == SwitchState::Runnable {
+                Phase::Runnable
+            } else {
+                task.phase_after
+            };
+            task.enter(phase, now);
+            self.counts.preemptions += u64::from(state == SwitchState::Runnable);
+        }
+        self.world.cpus[cpu].book_time(now);
+        self.world.cpus[cpu].curr = next;
+        self.counts.switches += 1;
+        self.emit(
+            cpu,
+            EventKind::Switch {
+                prev,
+                prev_state: state,
+                next,
+            },
+        );
+        match next {
+            Some(id) => self.begin_run(cpu, id, prev.is_none()),
+            None => self.enter_idle(cpu),
+        }
+        if prev.is_none() != next.is_none() {
+            self.update_siblings(cpu);
+        }
+        self.arm_segment(cpu);
+        // Newidle balancing and completed sleeps may have changed what others should do.
+        self.collect_left(cpu);
+    }
+
+    fn begin_run(&mut self, cpu: CpuId, id: TaskId, from_idle: bool) {
+        let now = self.now;
+        let c = &mut self.world.cpus[cpu];
+        let task = &mut self.world.tasks[id.index()];
+        c.queue.set_next(&mut self.world.ents, task, now);
+        task.enter(Phase::Running, now);
+        let mut cost = self.costs.context_switch + std::mem::take(&mut c.debt);
+        if from_idle {
+            cost += self
+                .costs
+                .idle_exit_after(Nanos(now.0.saturating_sub(c.idle_since.0)));
+        }
+        task.overhead += cost;
+        self.counts.scheduler += self.costs.context_switch;
+        self.arm_tick(cpu);
+    }
+
+    fn enter_idle(&mut self, cpu: CpuId) {
+        let now = self.now;
+        let c = &mut self.world.cpus[cpu];
+        c.debt = Nanos::ZERO;
+        c.idle_since = now;
+        c.queue.enter_idle(now);
+        let view = View {
+            world: &self.world,
+            timer: self.timer,
+        };
+        let hint = hint_on_idle_entry(&view, &self.world.kernel, cpu);
+        if let Some(shared) = hint.set {
+            self.world.shared[shared.0 as usize].has_idle_cores = true;
+        }
+    }
+
+    /// The task to run, if there is one.
+    fn pick(&mut self, cpu: CpuId) -> Option<TaskId> {
+        let now = self.now;
+        let picked = self.world.cpus[cpu]
+            .queue
+            .rq
+            .pick_next(&mut self.world.ents, now);
+        self.collect_left(cpu);
+        picked.map(|entity| self.world.task_of(entity))
+    }
+
+    /// Sleepers whose delayed dequeue is over have left the queue by now.
+    pub(crate) fn collect_left(&mut self, cpu: CpuId) {
+        let queue = &mut self.world.cpus[cpu].queue;
+        while queue.rq.pop_left(&mut self.world.ents).is_some() {}
+    }
+
+    /// The number of busy threads in the core of `cpu` has changed: its siblings change speed.
+    fn update_siblings(&mut self, cpu: CpuId) {
+        let domains = self.world.domains;
+        let core = domains.smt_mask(cpu);
+        let busy = core
+            .iter()
+            .filter(|c| self.world.cpus[*c].curr.is_some())
+            .count();
+        let speed = self.costs.speed(busy.max(1));
+        for thread in core {
+            let capacity = domains.capacity_orig(thread);
+            let speed = (speed * capacity) >> 10;
+            if thread != cpu {
+                self.book_progress(thread);
+            }
+            self.world.cpus[thread].speed = speed.max(1);
+            if thread != cpu {
+                self.arm_segment(thread);
+            }
+        }
+    }
+
+    fn arm_tick(&mut self, cpu: CpuId) {
+        let c = &mut self.world.cpus[cpu];
+        if !std::mem::replace(&mut c.tick_pending, true) {
+            let next = (self.now.0 / self.tick.0 + 1) * self.tick.0;
+            self.queue.push(Timestamp(next), Due::Tick { cpu });
+        }
+    }
+
+    /// The timer interrupt of a busy CPU. An idle one has none.
+    pub(crate) fn tick(&mut self, cpu: CpuId) {
+        self.world.cpus[cpu].tick_pending = false;
+        let Some(id) = self.world.cpus[cpu].curr else {
+            return;
+        };
+        let now = self.now;
+        self.interrupt(cpu, self.costs.tick);
+        let c = &mut self.world.cpus[cpu];
+        let task = &mut self.world.tasks[id.index()];
+        let resched = c.queue.tick(&mut self.world.ents, task, now);
+        // A lazy request becomes a real one at the tick after it was made.
+        if c.lazy_resched || resched == Resched::Now {
+            c.need_resched = true;
+        } else if resched == Resched::Lazy {
+            c.lazy_resched = true;
+        }
+        self.arm_tick(cpu);
+        self.tick_balance(cpu);
+        self.resume(cpu);
+    }
+}

@@ -1,0 +1,102 @@
+//! A task of the run: where it is in its program, and what the scheduler knows of it.
+
+use fairlab_pelt::SchedAvg;
+use fairlab_rng::Rng;
+use fairlab_runqueue::EntityId;
+use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
+use fairlab_workload::{ProgramBuilder, ProgramId};
+
+use crate::metrics::TaskTime;
+
+/// Where a task is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// On a CPU.
+    Running,
+    /// Queued.
+    Runnable,
+    /// Woken, on its way to a queue (on a wakeup list).
+    Waking,
+    /// Asleep.
+    Sleeping,
+    /// Gone.
+    Dead,
+}
+
+/// A task.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub(crate) id: TaskId,
+    pub(crate) entity: EntityId,
+    pub(crate) program: ProgramId,
+    /// Next operation.
+    pub(crate) pc: usize,
+    /// Loops that are under way: position of the `Repeat`, passes left.
+    pub(crate) loops: [(u32, u32); ProgramBuilder::MAX_LOOPS],
+    pub(crate) depth: usize,
+    pub(crate) phase: Phase,
+    /// The phase that it enters when it leaves its CPU.
+    pub(crate) phase_after: Phase,
+    /// Since when it is in this phase.
+    pub(crate) since: Timestamp,
+    /// CPU where it is or last was.
+    pub(crate) cpu: CpuId,
+    /// Kernel work to be done before the program goes on; not slowed down by SMT siblings.
+    pub(crate) overhead: Nanos,
+    /// CPU time left of the present `Run`, at full speed.
+    pub(crate) work: Nanos,
+    /// The futex, pipe or barrier operation it slept in may complete.
+    pub(crate) granted: bool,
+    /// When the wakeup that granted it was asked for.
+    pub(crate) granted_at: Timestamp,
+    /// When it was last made runnable, until it runs.
+    pub(crate) woken_at: Option<Timestamp>,
+    /// Starts of the measured stretches that are under way.
+    pub(crate) begun: Vec<(u32, Timestamp)>,
+    pub(crate) avg: SchedAvg,
+    pub(crate) recent_used_cpu: CpuId,
+    pub(crate) wakee_flips: u32,
+    pub(crate) wakee_flip_decay_ts: u64,
+    pub(crate) last_wakee: Option<TaskId>,
+    pub(crate) time: TaskTime,
+    pub(crate) rng: Rng,
+}
+
+impl Task {
+    /// Enters `phase` at `now`, and books the time of the phase that ends.
+    pub(crate) fn enter(&mut self, phase: Phase, now: Timestamp) {
+        let span = now - self.since;
+        match self.phase {
+            Phase::Running => self.time.running += span,
+            Phase::Runnable | Phase::Waking => self.time.waiting += span,
+            Phase::Sleeping => self.time.sleeping += span,
+            Phase::Dead => {}
+        }
+        self.phase = phase;
+        self.since = now;
+    }
+}
+
+impl Task {
+    /// Goes back to `to` for another of `times` passes, or leaves the loop. `pc` is set so that the
+    /// usual step to the next operation lands right.
+    pub(crate) fn repeat(&mut self, to: u32, times: u32) {
+        let here = self.pc as u32;
+        let back = |task: &mut Self| task.pc = (to as usize).wrapping_sub(1);
+        if times == 0 {
+            return back(self);
+        }
+        let is_running = self.depth > 0 && self.loops[self.depth - 1].0 == here;
+        if !is_running {
+            self.loops[self.depth] = (here, times);
+            self.depth += 1;
+        }
+        let left = &mut self.loops[self.depth - 1].1;
+        *left -= 1;
+        if *left > 0 {
+            back(self);
+        } else {
+            self.depth -= 1;
+        }
+    }
+}

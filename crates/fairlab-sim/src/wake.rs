@@ -1,0 +1,328 @@
+//! Wakeups and forks: from the request to the queue of the chosen CPU.
+
+use fairlab_event::EventKind;
+use fairlab_kernel::Feature;
+use fairlab_policy::{Outcome, WakeFlags, fallback_cpu, only_cpu, select_task_rq_fair};
+use fairlab_runqueue::{EnqueueFlags, Resched};
+use fairlab_units::{CpuId, Nanos, TaskId};
+use fairlab_workload::ProgramId;
+
+use crate::costs::Distance;
+use crate::engine::Engine;
+use crate::event_queue::Due;
+use crate::observer::Placement;
+use crate::task::Phase;
+use crate::world::{View, context};
+
+impl Engine<'_> {
+    /// Wakes `id` on behalf of what runs on `this` (`try_to_wake_up`). `in_task` is false in an
+    /// interrupt.
+    pub(crate) fn wake_up(&mut self, id: TaskId, this: CpuId, flags: u32, in_task: bool) {
+        if self.world.tasks[id.index()].phase != Phase::Sleeping {
+            return;
+        }
+        let prev = self.world.tasks[id.index()].cpu;
+        self.counts.wakeups += 1;
+        self.emit(
+            this,
+            EventKind::Waking {
+                task: id,
+                prev_cpu: prev,
+            },
+        );
+        let entity = self.world.tasks[id.index()].entity;
+        if self.world.ents[entity].is_delayed() {
+            // Still on its queue: no placement.
+            self.charge(this, self.costs.wakeup);
+            return self.activate(id, prev, this, EnqueueFlags::WAKEUP, false);
+        }
+        let target = self.place(id, this, prev, flags | WakeFlags::TTWU, in_task);
+        self.charge(this, self.costs.wakeup);
+        self.move_sleeper(id, target);
+        let migrated = target != prev;
+        if self.uses_wake_list(this, target) {
+            let task = &mut self.world.tasks[id.index()];
+            task.woken_at = Some(self.now);
+            task.enter(Phase::Waking, self.now);
+            let first = self.world.cpus[target].wake_list.is_empty();
+            self.world.cpus[target].wake_list.push(id);
+            if first {
+                let delay = self.ipi(this, target);
+                self.queue
+                    .push(self.now + delay, Due::WakeList { cpu: target });
+            }
+        } else {
+            let flags = EnqueueFlags {
+                wakeup: true,
+                new: false,
+                migrated,
+            };
+            self.activate(id, target, this, flags, false);
+        }
+    }
+
+    /// Takes in the wakeups that were queued for `cpu`.
+    pub(crate) fn take_wake_list(&mut self, cpu: CpuId) {
+        let list = std::mem::take(&mut self.world.cpus[cpu].wake_list);
+        self.interrupt(cpu, self.costs.wake_list * list.len() as u64);
+        for id in list {
+            // Whether it moved was settled when it was queued.
+            let flags = EnqueueFlags {
+                wakeup: true,
+                new: false,
+                migrated: self.moved[id.index()],
+            };
+            self.activate(id, cpu, cpu, flags, false);
+        }
+        self.resume(cpu);
+    }
+
+    /// Starts a task with `program` on behalf of `parent`, which runs on `this`.
+    pub(crate) fn fork(&mut self, this: CpuId, parent: TaskId, program: ProgramId) {
+        let child = self.new_task(program, this);
+        self.counts.forks += 1;
+        self.emit(this, EventKind::Fork { parent, child });
+        self.charge(this, self.costs.fork);
+        let entity = self.world.tasks[child.index()].entity;
+        let resched = self.world.cpus[this]
+            .queue
+            .rq
+            .fork(&mut self.world.ents, entity, self.now);
+        self.request(this, this, resched);
+        let target = self.place(child, this, this, WakeFlags::FORK, true);
+        self.world.tasks[child.index()].cpu = target;
+        self.init_util(child, target);
+        self.activate(child, target, this, EnqueueFlags::NEW, true);
+    }
+
+    /// Asks the policy where `id` goes, applies what the decision writes, and charges its cost.
+    fn place(&mut self, id: TaskId, this: CpuId, prev: CpuId, flags: u32, in_task: bool) -> CpuId {
+        let ctx = context(this, prev, flags, in_task);
+        let fork = flags & WakeFlags::FORK != 0;
+        if !fork {
+            self.sync_sleeper(id);
+        }
+        let view = View {
+            world: &self.world,
+            timer: self.timer,
+        };
+        let (p, current) = (self.world.task_view(id), self.world.current_view(this));
+        if let Some(only) = only_cpu(&p, false) {
+            return only;
+        }
+        let ask = |kernel, view: &View<'_>, scratch: &mut _| -> Outcome {
+            select_task_rq_fair(view, kernel, &ctx, &p, &current, scratch)
+        };
+        let outcome = ask(&self.world.kernel, &view, &mut self.scratch);
+        let beside = self.beside.as_ref().map(|kernel| {
+            let view = View {
+                world: &self.world,
+                timer: None,
+            };
+            ask(kernel, &view, &mut self.scratch).decision
+        });
+        let decision = outcome.decision;
+        let fallback = fallback_cpu(&view, &p, decision.cpu, &self.world.all);
+        self.apply(id, this, &outcome);
+
+        self.counts.placements += 1;
+        self.counts.probes += u64::from(decision.cost.idle_tests);
+        if let Some(beside) = beside {
+            let same = beside.cpu == decision.cpu && beside.reason == decision.reason;
+            self.counts.beside_differs += u64::from(!same);
+        }
+        *self.reasons.entry(decision.reason.name()).or_insert(0) += 1;
+        let placement = Placement {
+            time: self.now,
+            this_cpu: this,
+            prev_cpu: prev,
+            task: id,
+            decision,
+            beside,
+        };
+        self.observer.placement(&placement);
+        let cost = self.costs.search(&decision.cost, self.mask_words);
+        self.charge(this, cost);
+        fallback.map_or(decision.cpu, |(cpu, _)| cpu)
+    }
+
+    /// Writes down what a decision changes.
+    fn apply(&mut self, id: TaskId, this: CpuId, outcome: &Outcome) {
+        let effects = &outcome.effects;
+        if let Some(cpu) = effects.recent_used_cpu {
+            self.world.tasks[id.index()].recent_used_cpu = cpu;
+        }
+        if let Some(shared) = effects.clear_idle_cores {
+            self.world.shared[shared.0 as usize].has_idle_cores = false;
+        }
+        match self.world.cpus[this].curr {
+            Some(waker) => {
+                let waker = &mut self.world.tasks[waker.index()];
+                if let Some(cpu) = effects.waker_recent_used_cpu {
+                    waker.recent_used_cpu = cpu;
+                }
+                if let Some(update) = &effects.waker {
+                    waker.wakee_flips = update.wakee_flips;
+                    waker.wakee_flip_decay_ts = update.wakee_flip_decay_ts;
+                    if update.is_new_wakee {
+                        waker.last_wakee = Some(id);
+                    }
+                }
+            }
+            None => {
+                if let Some(update) = &effects.waker {
+                    self.world.idle_tasks[this].apply(update, id);
+                }
+            }
+        }
+        if let Some(scan) = &effects.scan {
+            // The policy has no clock: the scan's time is what the cost table says.
+            let near = self.costs.probe[Distance::SameLlc as usize];
+            let time = u64::from(scan.idle_tests) * near.0;
+            let cost = &mut self.world.scan_cost[scan.domain.0 as usize];
+            *cost = scan.avg_scan_cost(*cost, time);
+            if let Some(idle) = scan.wake_avg_idle(time) {
+                self.world.cpus[this].wake_avg_idle = (idle.stamp, idle.avg_ns);
+            }
+        }
+    }
+
+    /// Is the wakeup handed to the target instead of taking its queue's lock (`ttwu_queue_cond`)?
+    fn uses_wake_list(&self, this: CpuId, target: CpuId) -> bool {
+        if !self.world.kernel.has(Feature::TTWU_QUEUE) || this == target {
+            return false;
+        }
+        if !self.world.domains.share_cache(this, target) {
+            return true;
+        }
+        self.world.kernel.has(Feature::TTWU_QUEUE_IDLE)
+            && self.world.cpus[target].queue.nr_running() == 0
+    }
+
+    /// Lets a sleeping task belong to `target` from now on.
+    fn move_sleeper(&mut self, id: TaskId, target: CpuId) {
+        let task = &mut self.world.tasks[id.index()];
+        let prev = task.cpu;
+        self.moved[id.index()] = prev != target;
+        if prev == target {
+            return;
+        }
+        let old = &mut self.world.cpus[prev].queue;
+        old.remove(&self.world.ents, task);
+        old.rq.migrate_wakeup(&mut self.world.ents, task.entity);
+        task.cpu = target;
+        self.note_migration(id, prev, target);
+    }
+
+    /// Counts a move, and charges the task for the caches that it leaves.
+    pub(crate) fn note_migration(&mut self, id: TaskId, from: CpuId, to: CpuId) {
+        let distance = self.distances.between(from, to);
+        self.counts.migrated(distance);
+        self.world.tasks[id.index()].overhead += self.costs.refill[distance as usize];
+        self.emit(to, EventKind::Migrate { task: id, from, to });
+    }
+
+    /// Puts a task on the queue of `cpu`, and decides preemption there.
+    pub(crate) fn activate(
+        &mut self,
+        id: TaskId,
+        cpu: CpuId,
+        this: CpuId,
+        flags: EnqueueFlags,
+        new: bool,
+    ) {
+        let now = self.now;
+        let idle_before = self.world.cpus[cpu].curr.is_none();
+        let target = &mut self.world.cpus[cpu];
+        let task = &mut self.world.tasks[id.index()];
+        let resched = target.queue.enqueue(&mut self.world.ents, task, flags, now);
+        if task.woken_at.is_none() {
+            task.woken_at = Some(now);
+        }
+        task.enter(Phase::Runnable, now);
+        let kind = if new {
+            EventKind::WakeupNew {
+                task: id,
+                target: cpu,
+            }
+        } else {
+            EventKind::Wakeup {
+                task: id,
+                target: cpu,
+            }
+        };
+        self.emit(this, kind);
+        if flags.wakeup && idle_before {
+            self.end_idle_period(cpu);
+        }
+        let resched = if idle_before {
+            Resched::Now
+        } else {
+            let target = &mut self.world.cpus[cpu];
+            let pending = if target.need_resched || target.resched_sent {
+                Resched::Now
+            } else if target.lazy_resched {
+                Resched::Lazy
+            } else {
+                Resched::None
+            };
+            let entity = self.world.tasks[id.index()].entity;
+            let flags = fairlab_runqueue::WakeFlags { fork: new, pending };
+            resched.or(target
+                .queue
+                .check_preempt(&mut self.world.ents, entity, flags, now))
+        };
+        self.collect_left(cpu);
+        self.request(cpu, this, resched);
+    }
+
+    /// Asks `cpu` to reschedule, on behalf of `this`.
+    pub(crate) fn request(&mut self, cpu: CpuId, this: CpuId, resched: Resched) {
+        match resched {
+            Resched::None => {}
+            Resched::Lazy => self.world.cpus[cpu].lazy_resched = true,
+            Resched::Now if cpu == this && self.world.cpus[cpu].curr.is_some() => {
+                self.world.cpus[cpu].need_resched = true;
+            }
+            Resched::Now => {
+                if !std::mem::replace(&mut self.world.cpus[cpu].resched_sent, true) {
+                    let delay = self.ipi(this, cpu);
+                    self.queue.push(self.now + delay, Due::Resched { cpu });
+                }
+            }
+        }
+    }
+
+    fn ipi(&self, from: CpuId, to: CpuId) -> Nanos {
+        self.costs.ipi[self.distances.between(from, to) as usize]
+    }
+
+    /// Brings the signals of a sleeping task up to its queue's, before they are read.
+    fn sync_sleeper(&mut self, id: TaskId) {
+        let task = &mut self.world.tasks[id.index()];
+        self.world.cpus[task.cpu].queue.sync(&self.world.ents, task);
+    }
+
+    /// First utilization of a new task, from the queue that it joins.
+    fn init_util(&mut self, id: TaskId, cpu: CpuId) {
+        let task = &mut self.world.tasks[id.index()];
+        let weight = self.world.ents[task.entity].weight().0;
+        let queue = &self.world.cpus[cpu].queue;
+        let state = fairlab_pelt::EntityState::task(weight, false, false);
+        let capacity = u64::from(self.world.domains.capacity_orig(cpu));
+        task.avg
+            .init_util(&self.world.kernel, &state, &queue.avg.avg, capacity);
+    }
+
+    /// The first wakeup on an idle CPU ends its idle period, whose length goes into the average.
+    fn end_idle_period(&mut self, cpu: CpuId) {
+        let c = &mut self.world.cpus[cpu];
+        if c.idle_stamp != 0 {
+            let idle = self.now.0.saturating_sub(c.idle_stamp);
+            c.avg_idle = fairlab_policy::update_avg(c.avg_idle, idle);
+            c.avg_idle = c.avg_idle.min(2 * c.max_idle_balance_cost);
+            c.wake_avg_idle = (self.world.jiffies, c.avg_idle / 2);
+            c.idle_stamp = 0;
+        }
+    }
+}

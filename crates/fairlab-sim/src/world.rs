@@ -1,0 +1,255 @@
+//! The state of the machine, and the policy's view of it.
+
+use fairlab_kernel::Kernel;
+use fairlab_policy::{Context, MachineView, Section, Signals, TaskView, WakerUpdate};
+use fairlab_runqueue::{Entities, EntityId, Policy};
+use fairlab_topology::Domains;
+use fairlab_topology::domains::{CapacityId, DomainId, GroupCapacity, SharedId};
+use fairlab_units::{CpuId, CpuMask, PerCpu, TaskId, Timestamp};
+
+use crate::cpu::Cpu;
+use crate::observer::SectionTimer;
+use crate::task::Task;
+
+/// What the CPUs of an LLC share (`sched_domain_shared`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shared {
+    pub(crate) has_idle_cores: bool,
+    pub(crate) nr_idle_scan: u32,
+}
+
+/// What the idle task of a CPU keeps as a waker: interrupts wake tasks on its behalf.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct IdleTask {
+    pub(crate) wakee_flips: u32,
+    pub(crate) wakee_flip_decay_ts: u64,
+    pub(crate) last_wakee: Option<TaskId>,
+}
+
+impl IdleTask {
+    pub(crate) fn apply(&mut self, update: &WakerUpdate, wakee: TaskId) {
+        self.wakee_flips = update.wakee_flips;
+        self.wakee_flip_decay_ts = update.wakee_flip_decay_ts;
+        if update.is_new_wakee {
+            self.last_wakee = Some(wakee);
+        }
+    }
+}
+
+/// Everything that the policy may look at.
+pub(crate) struct World<'a> {
+    pub(crate) domains: &'a Domains,
+    pub(crate) kernel: Kernel,
+    pub(crate) cpus: PerCpu<Cpu>,
+    pub(crate) idle_tasks: PerCpu<IdleTask>,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) ents: Entities,
+    pub(crate) shared: Vec<Shared>,
+    /// `avg_scan_cost` of each domain (SIS_PROP).
+    pub(crate) scan_cost: Vec<u64>,
+    pub(crate) active: CpuMask,
+    pub(crate) all: CpuMask,
+    pub(crate) jiffies: u64,
+    pub(crate) nodes: PerCpu<usize>,
+}
+
+impl World<'_> {
+    /// The task that `entity` stands for: entities are made in the order of tasks and never reused.
+    pub(crate) fn task_of(&self, entity: EntityId) -> TaskId {
+        TaskId(entity.0)
+    }
+
+    /// The task as a placement sees it.
+    pub(crate) fn task_view(&self, id: TaskId) -> TaskView<'_> {
+        let task = &self.tasks[id.index()];
+        let entity = &self.ents[task.entity];
+        TaskView {
+            id,
+            cpu: task.cpu,
+            allowed: &self.all,
+            on_rq: entity.is_on_rq(),
+            is_sched_idle: entity.policy() == Policy::Idle,
+            is_exiting: false,
+            is_per_cpu_kthread: false,
+            signals: self.signals(task),
+            is_new: task.avg.last_update_time.is_never(),
+            uclamp: (0, 1024),
+            preferred_node: None,
+            recent_used_cpu: task.recent_used_cpu,
+            wakee_flips: task.wakee_flips,
+            wakee_flip_decay_ts: task.wakee_flip_decay_ts,
+            last_wakee: task.last_wakee,
+        }
+    }
+
+    fn signals(&self, task: &Task) -> Signals {
+        Signals {
+            load_avg: task.avg.load_avg,
+            runnable_avg: task.avg.runnable_avg,
+            util_avg: task.avg.util_avg,
+            util_est: task.avg.util_est.of_task(&self.kernel),
+        }
+    }
+
+    /// What runs on `cpu` as a placement sees it: a task, or the idle task.
+    pub(crate) fn current_view(&self, cpu: CpuId) -> TaskView<'_> {
+        if let Some(id) = self.cpus[cpu].curr {
+            return self.task_view(id);
+        }
+        let idle = &self.idle_tasks[cpu];
+        TaskView {
+            id: TaskId(u32::MAX - cpu.0),
+            cpu,
+            allowed: &self.all,
+            on_rq: false,
+            is_sched_idle: false,
+            is_exiting: false,
+            is_per_cpu_kthread: false,
+            signals: Signals::default(),
+            is_new: false,
+            uclamp: (0, 1024),
+            preferred_node: None,
+            recent_used_cpu: cpu,
+            wakee_flips: idle.wakee_flips,
+            wakee_flip_decay_ts: idle.wakee_flip_decay_ts,
+            last_wakee: idle.last_wakee,
+        }
+    }
+}
+
+/// The policy's view of the world at one moment.
+pub(crate) struct View<'a> {
+    pub(crate) world: &'a World<'a>,
+    pub(crate) timer: Option<&'a dyn SectionTimer>,
+}
+
+impl MachineView for View<'_> {
+    fn domains(&self) -> &Domains {
+        self.world.domains
+    }
+
+    fn active(&self) -> &CpuMask {
+        &self.world.active
+    }
+
+    fn jiffies(&self) -> u64 {
+        self.world.jiffies
+    }
+
+    #[inline]
+    fn is_idle(&self, cpu: CpuId) -> bool {
+        self.world.cpus[cpu].is_idle()
+    }
+
+    #[inline]
+    fn is_sched_idle(&self, cpu: CpuId) -> bool {
+        self.world.cpus[cpu].queue.is_sched_idle()
+    }
+
+    fn is_idle_without(&self, cpu: CpuId, task: TaskId) -> bool {
+        let cpu = &self.world.cpus[cpu];
+        cpu.curr.is_none_or(|curr| curr == task) && cpu.wake_list.is_empty()
+    }
+
+    fn nr_running(&self, cpu: CpuId) -> u32 {
+        self.world.cpus[cpu].queue.nr_running()
+    }
+
+    fn h_nr_queued(&self, cpu: CpuId) -> u32 {
+        self.world.cpus[cpu].queue.rq.h_nr_queued()
+    }
+
+    fn h_nr_runnable(&self, cpu: CpuId) -> u32 {
+        self.world.cpus[cpu].queue.rq.h_nr_runnable()
+    }
+
+    fn load_avg(&self, cpu: CpuId) -> u64 {
+        self.world.cpus[cpu].queue.avg.avg.load_avg
+    }
+
+    fn runnable_load_avg(&self, cpu: CpuId) -> u64 {
+        self.world.cpus[cpu].queue.avg.avg.runnable_avg
+    }
+
+    fn runnable_avg(&self, cpu: CpuId) -> u64 {
+        self.world.cpus[cpu].queue.avg.avg.runnable_avg
+    }
+
+    fn util_avg(&self, cpu: CpuId) -> u64 {
+        self.world.cpus[cpu].queue.avg.avg.util_avg
+    }
+
+    fn util_est(&self, cpu: CpuId) -> u64 {
+        u64::from(self.world.cpus[cpu].queue.avg.avg.util_est.enqueued)
+    }
+
+    fn capacity_of(&self, cpu: CpuId) -> u64 {
+        u64::from(self.world.domains.capacity_orig(cpu))
+    }
+
+    fn avg_idle(&self, cpu: CpuId) -> u64 {
+        self.world.cpus[cpu].avg_idle
+    }
+
+    fn wake_avg_idle(&self, cpu: CpuId) -> (u64, u64) {
+        self.world.cpus[cpu].wake_avg_idle
+    }
+
+    fn avg_scan_cost(&self, domain: DomainId) -> u64 {
+        self.world.scan_cost[domain.0 as usize]
+    }
+
+    fn idle_stamp(&self, cpu: CpuId) -> u64 {
+        self.world.cpus[cpu].idle_stamp
+    }
+
+    fn has_idle_cores(&self, shared: SharedId) -> bool {
+        self.world.shared[shared.0 as usize].has_idle_cores
+    }
+
+    fn nr_idle_scan(&self, shared: SharedId) -> u32 {
+        self.world.shared[shared.0 as usize].nr_idle_scan
+    }
+
+    fn group_capacity(&self, id: CapacityId) -> GroupCapacity {
+        self.world.domains.capacity(id)
+    }
+
+    fn node_of(&self, cpu: CpuId) -> usize {
+        self.world.nodes[cpu]
+    }
+
+    fn task_h_load(&self, task: &TaskView<'_>, signals: &Signals) -> u64 {
+        let queue = &self.world.cpus[task.cpu].queue.avg.avg;
+        signals.load_avg * queue.load_avg / (queue.load_avg + 1)
+    }
+
+    #[inline]
+    fn enter(&self, section: Section) {
+        if let Some(timer) = self.timer {
+            timer.enter(section);
+        }
+    }
+
+    #[inline]
+    fn leave(&self, section: Section) {
+        if let Some(timer) = self.timer {
+            timer.leave(section);
+        }
+    }
+}
+
+/// The arguments of a placement.
+pub(crate) fn context(this: CpuId, prev: CpuId, flags: u32, in_task: bool) -> Context {
+    Context {
+        this_cpu: this,
+        prev_cpu: prev,
+        flags: fairlab_policy::WakeFlags(flags),
+        in_task,
+    }
+}
+
+/// Ticks since the start at `now`.
+pub(crate) fn jiffies_at(now: Timestamp, tick: u64) -> u64 {
+    now.0 / tick
+}

@@ -1,0 +1,4 @@
+//! The simulator as its users see it.
+
+mod machines;
+mod runs;

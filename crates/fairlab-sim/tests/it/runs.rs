@@ -1,0 +1,145 @@
+//! Whole runs: time adds up, equal inputs give equal events, tasks run where they should.
+
+use std::collections::BTreeMap;
+
+use fairlab_event::{EventKind, SchedEvent};
+use fairlab_kernel::{Kernel, Release};
+use fairlab_sim::{Observer, RunResult, Silent, SimError, SimOptions, run};
+use fairlab_topology::Machine;
+use fairlab_topology::domains::{BuildOptions, build};
+use fairlab_units::{CpuId, Nanos, TaskId};
+use fairlab_workload::parse;
+
+use crate::machines::grid;
+
+fn simulate(machine: &Machine, kernel: &str, workload: &str, seed: u64) -> RunResult {
+    try_simulate(machine, kernel, workload, seed, &mut Silent).unwrap()
+}
+
+fn try_simulate(
+    machine: &Machine,
+    kernel: &str,
+    workload: &str,
+    seed: u64,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, SimError> {
+    let kernel: Kernel = kernel.parse().unwrap();
+    let domains = build(machine, &kernel, &BuildOptions::default()).unwrap();
+    let workload = parse(workload).unwrap();
+    run(
+        machine,
+        &domains,
+        &workload,
+        &SimOptions::new(kernel, seed),
+        observer,
+        None,
+    )
+}
+
+const LOADS: [&str; 3] = [
+    "schbench -m 2 -t 8 -r 0.05 -F 16",
+    "schbench -m 2 -t 8 -r 0.05 -c 800 -s 500",
+    "hackbench -g 1 -f 4 -l 20",
+];
+
+#[test]
+fn time_adds_up_for_every_cpu_and_task() {
+    let machine = grid(2, 1, 4, 2);
+    for release in Release::ALL {
+        for load in LOADS {
+            let result = simulate(&machine, release.name(), load, 1);
+            for (cpu, time) in &result.cpu_time {
+                assert_eq!(
+                    time.busy + time.idle,
+                    Nanos(result.end.0),
+                    "{release} {load} {cpu}"
+                );
+            }
+            let busy: Nanos = result.cpu_time.iter().map(|(_, t)| t.busy).sum();
+            let running: Nanos = result.task_time.iter().map(|(_, t)| t.running).sum();
+            assert_eq!(busy, running, "{release} {load}: a busy CPU runs a task");
+        }
+    }
+}
+
+#[test]
+fn equal_inputs_give_equal_events_and_another_seed_gives_others() {
+    let machine = grid(1, 2, 4, 2);
+    for release in Release::ALL {
+        for load in LOADS {
+            let hash = |seed| simulate(&machine, release.name(), load, seed).event_hash;
+            assert_eq!(hash(7), hash(7), "{release} {load}");
+            if load.starts_with("schbench") {
+                assert_ne!(hash(7), hash(8), "{release} {load}");
+            }
+        }
+    }
+}
+
+/// Holds the events against what must be true of any of them.
+#[derive(Default)]
+struct Auditor {
+    running: BTreeMap<CpuId, TaskId>,
+    switches: u64,
+    exits: u64,
+}
+
+impl Observer for Auditor {
+    fn event(&mut self, event: &SchedEvent) {
+        match event.kind {
+            EventKind::Switch { prev, next, .. } => {
+                assert_eq!(
+                    self.running.remove(&event.cpu),
+                    prev,
+                    "who ran on {:?}",
+                    event.cpu
+                );
+                if let Some(next) = next {
+                    let elsewhere = self.running.iter().find(|(_, t)| **t == next);
+                    assert_eq!(elsewhere, None, "{next:?} runs on two CPUs");
+                    self.running.insert(event.cpu, next);
+                }
+                self.switches += 1;
+            }
+            EventKind::Exit { .. } => self.exits += 1,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_task_runs_on_one_cpu_at_a_time() {
+    let machine = grid(2, 2, 2, 2);
+    for release in Release::ALL {
+        for load in LOADS {
+            let mut auditor = Auditor::default();
+            let result = try_simulate(&machine, release.name(), load, 3, &mut auditor).unwrap();
+            assert_eq!(auditor.switches, result.counts.switches);
+            assert_eq!(auditor.exits, result.counts.exits);
+        }
+    }
+}
+
+#[test]
+fn hackbench_delivers_every_message_and_ends() {
+    let machine = grid(1, 1, 2, 1);
+    for release in Release::ALL {
+        let result = simulate(&machine, release.name(), "hackbench -g 2 -f 3 -l 10", 1);
+        // Main, and 2 groups of 3 senders and 3 receivers.
+        assert_eq!(result.counts.exits, 1 + 12, "{release}");
+    }
+}
+
+#[test]
+fn a_cpu_bound_pair_on_one_cpu_shares_it_evenly() {
+    let machine = grid(1, 1, 1, 1);
+    for release in Release::ALL {
+        // Two workers that never wait for long, on one CPU.
+        let load = "schbench -m 1 -t 2 -r 2 -c 10000 -s 0 -w 0.1";
+        let result = simulate(&machine, release.name(), load, 1);
+        let mut ran: Vec<u64> = result.task_time.iter().map(|(_, t)| t.running.0).collect();
+        ran.sort_unstable();
+        let (a, b) = (ran[ran.len() - 2], ran[ran.len() - 1]);
+        assert!(b - a < b / 20, "{release}: {a} against {b} ns");
+    }
+}
