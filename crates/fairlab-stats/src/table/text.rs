@@ -1,0 +1,202 @@
+//! Cells in columns.
+
+/// Where a cell stands in its column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// Rows of cells under headings.
+///
+/// ```
+/// use fairlab_stats::table::{Align, Table};
+/// let mut table = Table::new([("task", Align::Left), ("ms", Align::Right)]);
+/// table.row(["tbench", "9.5"]);
+/// table.row(["sh", "12.25"]);
+/// assert_eq!(table.to_text(), "task       ms\ntbench    9.5\nsh      12.25\n");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    headings: Vec<String>,
+    aligns: Vec<Align>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these columns and no rows.
+    #[must_use]
+    pub fn new<T: Into<String>>(columns: impl IntoIterator<Item = (T, Align)>) -> Self {
+        let (headings, aligns) = columns
+            .into_iter()
+            .map(|(text, align)| (text.into(), align))
+            .unzip();
+        Self {
+            headings,
+            aligns,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Appends a row. Cells that are missing are empty; cells beyond the last column are left out.
+    pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        let mut row: Vec<String> = cells.into_iter().map(Into::into).collect();
+        row.resize(self.headings.len(), String::new());
+        self.rows.push(row);
+    }
+
+    /// Are there no rows?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Aligned for a terminal or a mail: two blanks between columns, none at the end of a line.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let widths = self.widths();
+        let mut text = String::new();
+        for row in self.lines() {
+            let cells = row.iter().zip(&widths).zip(&self.aligns);
+            let cells = cells.map(|((cell, width), align)| pad(cell, *width, *align));
+            text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// A Markdown table, aligned in the source too.
+    #[must_use]
+    pub fn to_markdown(&self) -> String {
+        let escaped = Self {
+            headings: self
+                .headings
+                .iter()
+                .map(|cell| cell.replace('|', "\\|"))
+                .collect(),
+            aligns: self.aligns.clone(),
+            rows: self
+                .rows
+                .iter()
+                .map(|row| row.iter().map(|cell| cell.replace('|', "\\|")).collect())
+                .collect(),
+        };
+        let widths: Vec<usize> = escaped.widths().into_iter().map(|w| w.max(3)).collect();
+        let mut text = String::new();
+        for (i, row) in escaped.lines().enumerate() {
+            for ((cell, width), align) in row.iter().zip(&widths).zip(&self.aligns) {
+                text.push_str(&format!("| {} ", pad(cell, *width, *align)));
+            }
+            text.push_str("|\n");
+            if i == 0 {
+                for (width, align) in widths.iter().zip(&self.aligns) {
+                    let rule = "-".repeat(width + 1);
+                    text.push_str(&match align {
+                        Align::Left => format!("|-{rule}"),
+                        Align::Right => format!("|{rule}:"),
+                    });
+                }
+                text.push_str("|\n");
+            }
+        }
+        text
+    }
+
+    /// Comma-separated values (RFC 4180, but with plain line ends), headings first.
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        self.to_separated(',')
+    }
+
+    /// Values between `separator`s, like perf's `-x`; quoted as in CSV where they hold one.
+    #[must_use]
+    pub fn to_separated(&self, separator: char) -> String {
+        let quoted = |cell: &String| {
+            if cell.contains([separator, '"', '\n', '\r']) {
+                format!("\"{}\"", cell.replace('"', "\"\""))
+            } else {
+                cell.clone()
+            }
+        };
+        let mut text = String::new();
+        for row in self.lines() {
+            let cells: Vec<String> = row.iter().map(quoted).collect();
+            text.push_str(&cells.join(&separator.to_string()));
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Headings and rows.
+    fn lines(&self) -> impl Iterator<Item = &Vec<String>> {
+        core::iter::once(&self.headings).chain(&self.rows)
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let width = |column: usize| self.lines().map(move |row| row[column].chars().count());
+        (0..self.headings.len())
+            .map(|column| width(column).max().unwrap_or(0))
+            .collect()
+    }
+}
+
+fn pad(cell: &str, width: usize, align: Align) -> String {
+    match align {
+        Align::Left => format!("{cell:<width$}"),
+        Align::Right => format!("{cell:>width$}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new([("name", Align::Left), ("p", Align::Right)]);
+        table.row(["a, \"b\"", "0.5"]);
+        table.row(["x|y", "10.25"]);
+        table.row(["short"]);
+        table
+    }
+
+    #[test]
+    fn text_is_aligned_without_blanks_at_the_end() {
+        assert_eq!(
+            table().to_text(),
+            "name        p\na, \"b\"    0.5\nx|y     10.25\nshort\n"
+        );
+    }
+
+    #[test]
+    fn markdown_escapes_bars() {
+        assert_eq!(
+            table().to_markdown(),
+            "| name   |     p |\n\
+             |--------|------:|\n\
+             | a, \"b\" |   0.5 |\n\
+             | x\\|y   | 10.25 |\n\
+             | short  |       |\n"
+        );
+    }
+
+    #[test]
+    fn csv_quotes_what_needs_it() {
+        assert_eq!(
+            table().to_csv(),
+            "name,p\n\"a, \"\"b\"\"\",0.5\nx|y,10.25\nshort,\n"
+        );
+        assert_eq!(
+            table().to_separated('|'),
+            "name|p\n\"a, \"\"b\"\"\"|0.5\n\"x|y\"|10.25\nshort|\n"
+        );
+    }
+
+    #[test]
+    fn letters_are_counted_and_not_bytes() {
+        let mut table = Table::new([("µs", Align::Left), ("x", Align::Right)]);
+        table.row(["ab", "1"]);
+        assert_eq!(table.to_text(), "µs  x\nab  1\n");
+    }
+}
