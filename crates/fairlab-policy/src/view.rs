@@ -4,6 +4,8 @@ use fairlab_topology::domains::{CapacityId, DomainId, GroupCapacity, SharedId};
 use fairlab_topology::{DomainFlags, Domains};
 use fairlab_units::{CpuId, CpuMask, TaskId};
 
+use crate::Cost;
+
 use crate::PerfDomain;
 
 /// How a placement was asked for (`WF_*`).
@@ -215,13 +217,13 @@ pub trait MachineView {
         false
     }
 
-    /// A measured section begins.
+    /// A measured section begins. `cost` is what the decision has touched so far.
     #[inline]
-    fn enter(&self, _section: Section) {}
+    fn enter(&self, _section: Section, _cost: &Cost) {}
 
-    /// A measured section ends.
+    /// A measured section ends. `cost` is what the decision has touched so far.
     #[inline]
-    fn leave(&self, _section: Section) {}
+    fn leave(&self, _section: Section, _cost: &Cost) {}
 }
 
 /// Utilization of a CPU by others than fair tasks, on the capacity scale.

@@ -1,7 +1,7 @@
 //! Watching a run without changing it.
 
 use fairlab_event::SchedEvent;
-use fairlab_policy::{Decision, Section};
+use fairlab_policy::{Cost, Decision, Section};
 use fairlab_units::{CpuId, TaskId, Timestamp};
 
 /// One placement, as it was asked and answered.
@@ -39,8 +39,8 @@ impl Observer for Silent {}
 /// Measures sections of the policy's own code while the simulated load runs. Takes `&self`, since
 /// the policy sees the machine read-only; implementations keep their state in cells.
 pub trait SectionTimer {
-    /// A section begins.
-    fn enter(&self, section: Section);
+    /// A section begins; `cost` is what the decision has touched so far.
+    fn enter(&self, section: Section, cost: &Cost);
     /// It ends.
-    fn leave(&self, section: Section);
+    fn leave(&self, section: Section, cost: &Cost);
 }

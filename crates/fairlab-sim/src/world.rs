@@ -1,7 +1,7 @@
 //! The state of the machine, and the policy's view of it.
 
 use fairlab_kernel::Kernel;
-use fairlab_policy::{Context, MachineView, Section, Signals, TaskView, WakerUpdate};
+use fairlab_policy::{Context, Cost, MachineView, Section, Signals, TaskView, WakerUpdate};
 use fairlab_runqueue::{Entities, EntityId, Policy};
 use fairlab_topology::Domains;
 use fairlab_topology::domains::{CapacityId, DomainId, GroupCapacity, SharedId};
@@ -225,16 +225,16 @@ impl MachineView for View<'_> {
     }
 
     #[inline]
-    fn enter(&self, section: Section) {
+    fn enter(&self, section: Section, cost: &Cost) {
         if let Some(timer) = self.timer {
-            timer.enter(section);
+            timer.enter(section, cost);
         }
     }
 
     #[inline]
-    fn leave(&self, section: Section) {
+    fn leave(&self, section: Section, cost: &Cost) {
         if let Some(timer) = self.timer {
-            timer.leave(section);
+            timer.leave(section, cost);
         }
     }
 }

@@ -47,13 +47,13 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         } else {
             Section::IdleScan
         };
-        self.view.enter(section);
+        self.view.enter(section, &self.cost);
         let end = if has_idle_core {
             self.walk_cores(llc, target)
         } else {
             self.walk_cpus(llc, target, nr)
         };
-        self.view.leave(section);
+        self.view.leave(section, &self.cost);
         self.close_scan_account(end == ScanEnd::OutOfBudget, tests);
         end
     }

@@ -16,7 +16,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
                 self.has(Feature::IDLE_CORE_EARLY_EXIT),
                 self.has(Feature::IDLE_CORE_CLEAR_ONCE),
             );
-            self.view.enter(Section::IdleCore);
+            self.view.enter(Section::IdleCore, &self.cost);
             // The two switches of the patch that sped this up, resolved before the walk.
             let core = match (early_exit, clear_once) {
                 (true, true) => self.select_idle_core::<true, true>(llc, target),
@@ -24,7 +24,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
                 (false, true) => self.select_idle_core::<false, true>(llc, target),
                 (false, false) => self.select_idle_core::<false, false>(llc, target),
             };
-            self.view.leave(Section::IdleCore);
+            self.view.leave(Section::IdleCore, &self.cost);
             if let Some(cpu) = core {
                 return ScanEnd::Found(cpu, Reason::IdleCore);
             }
@@ -97,13 +97,13 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             has_idle_core: false,
         });
         let tests = self.cost.idle_tests;
-        self.view.enter(Section::IdleScan);
+        self.view.enter(Section::IdleScan, &self.cost);
         let end = if self.has(Feature::SIS_SCAN_ALLOWED) {
             self.walk_allowed(llc, target, nr)
         } else {
             self.walk_span(llc, target, nr)
         };
-        self.view.leave(Section::IdleScan);
+        self.view.leave(Section::IdleScan, &self.cost);
         let ran_out = matches!(
             end,
             ScanEnd::OutOfBudget | ScanEnd::Found(_, Reason::ScanSchedIdle)

@@ -106,7 +106,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
                 avg: 0,
                 spare: 0,
             };
-            view.enter(Section::GroupStats);
+            view.enter(Section::GroupStats, &self.cost);
             for cpu in span {
                 self.cost.group_cpus += 1;
                 load.runnable += self.load(cpu);
@@ -116,7 +116,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
                     .saturating_sub(self.cpu_util_without(cpu));
                 load.spare = load.spare.max(spare);
             }
-            view.leave(Section::GroupStats);
+            view.leave(Section::GroupStats, &self.cost);
             self.cost.groups += 1;
             let capacity = view.group_capacity(group.capacity).capacity.max(1);
             load.runnable = load.runnable * 1024 / capacity;

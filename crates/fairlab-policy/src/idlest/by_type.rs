@@ -239,7 +239,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             sums.weight = 0;
         }
         let (mut load, mut idle_cpus, mut visited) = (0, 0, 0);
-        view.enter(Section::GroupStats);
+        view.enter(Section::GroupStats, &self.cost);
         for cpu in domains.mask(group.span) {
             if allowed_only && !p.allowed.test(cpu) {
                 continue;
@@ -269,7 +269,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
                 sums.misfit = false;
             }
         }
-        view.leave(Section::GroupStats);
+        view.leave(Section::GroupStats, &self.cost);
         if asymmetric && !misfit_by_cpu {
             sums.misfit = !self.fits_group(capacity.max);
         }
