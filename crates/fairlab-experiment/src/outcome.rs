@@ -1,0 +1,90 @@
+//! What one run of a plan said.
+
+use fairlab_sim::{Counts, RunResult};
+use fairlab_stats::LatencyHistogram;
+use fairlab_units::Nanos;
+use fairlab_workload::Workload;
+
+use crate::sections::SectionSamples;
+
+/// A metric of the workload in one run.
+#[derive(Clone, Debug)]
+pub struct MetricOutcome {
+    /// Its values in microseconds, as the modelled tools print them; rounded down.
+    pub usec: LatencyHistogram,
+    /// Its values in nanoseconds.
+    pub ns: LatencyHistogram,
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Which kernel of the plan.
+    pub arm: usize,
+    /// Which run, from 0.
+    pub run: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// Simulated time.
+    pub elapsed: Nanos,
+    /// Per metric of the workload.
+    pub metrics: Vec<MetricOutcome>,
+    /// From each wakeup to the wakee's first instruction, in ns.
+    pub wakeup_delay: LatencyHistogram,
+    /// Counts.
+    pub counts: Counts,
+    /// Placements by reason.
+    pub reasons: Vec<(&'static str, u64)>,
+    /// Part of the CPU time that was busy.
+    pub utilization: f64,
+    /// Part of the busy time that went into the scheduler.
+    pub scheduler_share: f64,
+    /// The calls of the search for an idle core.
+    pub idle_core: SectionSamples,
+    /// Hash of all events.
+    pub event_hash: u64,
+    /// Number of events.
+    pub events: u64,
+}
+
+impl Outcome {
+    pub(crate) fn of(
+        (arm, run, seed): (usize, u32, u64),
+        workload: &Workload,
+        result: RunResult,
+        idle_core: SectionSamples,
+    ) -> Self {
+        let histogram = |values: &[u64], divisor: u64| {
+            let mut histogram = LatencyHistogram::new();
+            for value in values {
+                histogram.record(value / divisor);
+            }
+            histogram
+        };
+        let metrics = workload.metrics.iter().zip(&result.samples);
+        let metrics = metrics
+            .map(|(_, samples)| MetricOutcome {
+                usec: histogram(samples, 1_000),
+                ns: histogram(samples, 1),
+            })
+            .collect();
+        let busy: u64 = result.cpu_time.iter().map(|(_, t)| t.busy.0).sum();
+        let idle: u64 = result.cpu_time.iter().map(|(_, t)| t.idle.0).sum();
+        let part = |a: u64, b: u64| if b == 0 { 0.0 } else { a as f64 / b as f64 };
+        Self {
+            arm,
+            run,
+            seed,
+            elapsed: Nanos(result.end.0),
+            metrics,
+            wakeup_delay: histogram(&result.wakeup_delay, 1),
+            utilization: part(busy, busy + idle),
+            scheduler_share: part(result.counts.scheduler.0, busy),
+            counts: result.counts,
+            reasons: result.reasons,
+            idle_core,
+            event_hash: result.event_hash,
+            events: result.events,
+        }
+    }
+}
