@@ -12,6 +12,7 @@ use clap::ValueEnum;
 mod balance;
 mod decisions;
 mod domains;
+mod machine;
 mod pelt;
 mod runqueue;
 
