@@ -56,6 +56,24 @@ pub struct Removed {
 }
 
 impl QueueAvg {
+    /// The load that placement and balancing read of a queue: that of queued time alone with
+    /// `LOAD_RUNNABLE_LOAD`, else with blocked load.
+    ///
+    /// # Source
+    /// Linux v5.4 `kernel/sched/fair.c`, `cpu_runnable_load()`; v5.6 on `cpu_load()`. Differs: none.
+    #[doc(alias = "cpu_load")]
+    #[doc(alias = "cpu_runnable_load")]
+    #[inline]
+    #[must_use]
+    pub const fn load(&self, kernel: &Kernel) -> u64 {
+        // The middle signal is a load only without `RUNNABLE_AVG`.
+        if kernel.has(Feature::LOAD_RUNNABLE_LOAD) && !kernel.has(Feature::RUNNABLE_AVG) {
+            self.avg.runnable_avg
+        } else {
+            self.avg.load_avg
+        }
+    }
+
     /// Updates the signals without looking at removed entities. True when the averages were
     /// recomputed.
     ///

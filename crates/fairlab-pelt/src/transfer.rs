@@ -21,6 +21,16 @@ impl UpdateFlags {
     /// Detach the entity: it leaves for another CPU.
     pub const DO_DETACH: Self = Self(8);
 
+    /// For the update before an attachment: ages the entity with `ATTACH_AGE_LOAD`.
+    #[must_use]
+    pub const fn before_attach(kernel: &Kernel) -> Self {
+        if kernel.has(Feature::ATTACH_AGE_LOAD) {
+            Self::NONE
+        } else {
+            Self::SKIP_AGE_LOAD
+        }
+    }
+
     /// Both sets of flags.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -127,19 +137,13 @@ impl QueueAvg {
         entity.period_contrib = queue.period_contrib;
         entity.util_sum = entity.util_avg.wrapping_mul(divider) as u32;
         let load_sum = entity.load_avg.wrapping_mul(divider);
-        entity.load_sum = if weight < load_sum {
-            // A weight of 0 does not occur on a queue, and would count as 1.
+        entity.load_sum = if weight < load_sum || !kernel.has(Feature::PELT_ATTACH_LOAD_FLOOR) {
+            // An entity on a queue has weight; none would count as 1.
             load_sum / weight.max(1)
-        } else if kernel.has(Feature::PELT_ATTACH_LOAD_FLOOR) {
-            1
         } else {
-            load_sum / weight.max(1)
+            1
         };
 
-        queue.load_avg = queue.load_avg.wrapping_add(entity.load_avg);
-        queue.load_sum = queue
-            .load_sum
-            .wrapping_add(weight.wrapping_mul(entity.load_sum));
         queue.util_avg = queue.util_avg.wrapping_add(entity.util_avg);
         queue.util_sum = queue.util_sum.wrapping_add(entity.util_sum);
         if kernel.has(Feature::RUNNABLE_AVG) {
@@ -151,6 +155,7 @@ impl QueueAvg {
             // `add_runnable_load`.
             entity.runnable_sum = entity.load_sum;
         }
+        self.add_load(kernel, entity, weight);
         self.note_propagation(entity.load_sum.cast_signed());
     }
 
@@ -203,11 +208,7 @@ impl QueueAvg {
                 scale_load_down(new.runnable_weight).wrapping_mul(entity.runnable_sum) / divider;
         }
 
-        self.avg.load_avg = self.avg.load_avg.wrapping_add(entity.load_avg);
-        self.avg.load_sum = self
-            .avg
-            .load_sum
-            .wrapping_add(weight.wrapping_mul(entity.load_sum));
+        self.add_load(kernel, entity, weight);
         if new.on_rq {
             self.add_runnable_load(kernel, entity, new);
         }
@@ -248,6 +249,17 @@ impl QueueAvg {
             .wrapping_mul(entity.runnable_sum);
         self.avg.runnable_avg = self.avg.runnable_avg.saturating_sub(entity.runnable_avg);
         self.avg.runnable_sum = self.avg.runnable_sum.saturating_sub(sum);
+    }
+
+    fn add_load(&mut self, kernel: &Kernel, entity: &SchedAvg, weight: u64) {
+        let sum = weight.wrapping_mul(entity.load_sum);
+        if kernel.has(Feature::PELT_ADD_MIN_DIVIDER) {
+            let average = entity.load_avg.cast_signed();
+            self.avg.change_load(kernel, average, sum.cast_signed());
+        } else {
+            self.avg.load_avg = self.avg.load_avg.wrapping_add(entity.load_avg);
+            self.avg.load_sum = self.avg.load_sum.wrapping_add(sum);
+        }
     }
 
     fn subtract_load(&mut self, kernel: &Kernel, entity: &SchedAvg, weight: u64) {

@@ -3,6 +3,7 @@
 //! Every record stands alone: the state before and the inputs give the state after, to the bit.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,10 @@ use fairlab_kernel::{Area, Feature, Kernel, Release};
 use fairlab_pelt::{EntityState, PeltTime, QueueAvg, QueueState, SchedAvg, UtilEst};
 use fairlab_units::CAPACITY_SCALE;
 use serde::Deserialize;
+
+mod follow;
+
+use follow::Follower;
 
 /// How many differences are printed in full.
 const SHOWN: usize = 10;
@@ -46,6 +51,8 @@ struct Record<'a> {
     seq: u64,
     #[serde(borrow, rename = "fn")]
     function: &'a str,
+    se: i64,
+    cfs_rq: i64,
     ret: i64,
     now: u64,
     weight: u64,
@@ -120,15 +127,36 @@ impl Record<'_> {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Count {
     equal: u64,
     all: u64,
 }
 
+impl Count {
+    fn add(&mut self, is_equal: bool) -> bool {
+        self.all += 1;
+        self.equal += u64::from(is_equal);
+        is_equal
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.all += other.all;
+        self.equal += other.equal;
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} equal", self.equal, self.all)
+    }
+}
+
 #[derive(Default)]
 struct Tally {
     counts: BTreeMap<(Release, String), Count>,
+    attachments: BTreeMap<Release, Count>,
+    first_utils: BTreeMap<Release, Count>,
     shown: usize,
     skipped: BTreeMap<String, u64>,
 }
@@ -153,18 +181,25 @@ pub fn run(path: &Path) -> Result<ExitCode> {
 fn report(tally: &Tally) -> ExitCode {
     let mut total = Count::default();
     for ((release, function), count) in &tally.counts {
-        println!(
-            "{release} {function}: {} of {} equal",
-            count.equal, count.all
-        );
-        total.equal += count.equal;
-        total.all += count.all;
+        println!("{release} {function}: {count}");
+        total.merge(*count);
     }
     for (function, n) in &tally.skipped {
         println!("unknown function {function}: {n} records not compared");
     }
-    println!("{} of {} equal", total.equal, total.all);
-    if total.equal == total.all && total.all > 0 && tally.skipped.is_empty() {
+    println!("{total}");
+    println!("\nbetween the records:");
+    for (release, count) in &tally.attachments {
+        println!("{release} attachments: {count}");
+    }
+    for (release, count) in &tally.first_utils {
+        println!(
+            "{release} first utilization of tasks that look new: {count} \
+             (others may have been migrated, or their queue updated, in between)"
+        );
+    }
+    let attachments_agree = tally.attachments.values().all(|c| c.equal == c.all);
+    if total.equal == total.all && total.all > 0 && tally.skipped.is_empty() && attachments_agree {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
@@ -253,6 +288,7 @@ fn compare(file: &Path, tally: &mut Tally) -> Result<()> {
     let bytes = File::open(file).context("cannot open")?;
     let mut lines = BufReader::with_capacity(1 << 17, zstd::Decoder::new(bytes)?);
     let mut line = String::new();
+    let mut follower = Follower::default();
     for number in 1.. {
         line.clear();
         if lines.read_line(&mut line)? == 0 {
@@ -267,22 +303,38 @@ fn compare(file: &Path, tally: &mut Tally) -> Result<()> {
         let wanted = record.after.avg();
         // The answer of the estimate's update was not recorded, only that it stored.
         let wanted_ret = record.function == "util_est" || record.ret != 0;
-        let count = tally
-            .counts
-            .entry((kernel.release, record.function.into()))
-            .or_default();
-        count.all += 1;
-        if avg == wanted && ret == wanted_ret {
-            count.equal += 1;
-        } else if tally.shown < SHOWN {
-            tally.shown += 1;
-            println!(
-                "{} line {number}, seq {}, {}:\n  recorded {wanted_ret} {wanted:?}\n  computed {ret} {avg:?}",
-                file.display(),
-                record.seq,
-                record.function
-            );
+        let key = (kernel.release, record.function.into());
+        let count = tally.counts.entry(key).or_default();
+        if !count.add(avg == wanted && ret == wanted_ret) {
+            tally.show(file, || {
+                format!(
+                    "line {number}, seq {}, {}:\n  recorded {wanted_ret} {wanted:?}\n  computed {ret} {avg:?}",
+                    record.seq, record.function
+                )
+            });
+        }
+        if let Some(difference) = follower.take(&kernel, &record) {
+            tally.show(file, || difference);
         }
     }
+    let counts = &mut tally.attachments;
+    counts
+        .entry(kernel.release)
+        .or_default()
+        .merge(follower.attachments);
+    let counts = &mut tally.first_utils;
+    counts
+        .entry(kernel.release)
+        .or_default()
+        .merge(follower.first_utils);
     Ok(())
+}
+
+impl Tally {
+    fn show(&mut self, file: &Path, difference: impl FnOnce() -> String) {
+        if self.shown < SHOWN {
+            self.shown += 1;
+            println!("{} {}", file.display(), difference());
+        }
+    }
 }
