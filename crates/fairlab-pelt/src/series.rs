@@ -21,8 +21,8 @@ pub const MIN_DIVIDER: u32 = LOAD_AVG_MAX - PERIOD_UNITS;
 /// After this many periods even a 64-bit sum has shrunk to nothing.
 const MAX_DECAY_PERIODS: u64 = HALF_LIFE_PERIODS * 63;
 
-/// `y^n * 2^32`, rounded down. Entry 0 is `2^32 - 1`: it has to fit in 32 bits, so a decay by no
-/// period, or by a multiple of 32, loses one unit in the last place.
+/// `y^n * (2^32 - 1)`, rounded down: fractions of 2^32 that fit in 32 bits. Entry 0 is therefore not
+/// quite 1, and a decay by no period, or by a multiple of 32, loses one unit in the last place.
 #[doc(alias = "runnable_avg_yN_inv")]
 const Y_POWERS: [u32; 32] = [
     0xffff_ffff,
