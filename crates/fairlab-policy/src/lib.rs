@@ -20,6 +20,7 @@
 extern crate alloc;
 
 mod affinity;
+pub mod balance;
 mod decision;
 mod effects;
 mod energy;
