@@ -65,7 +65,7 @@ pub fn find_busiest_queue<V: BalanceView + ?Sized>(
         }
         let value = match found.migration {
             MigrationType::Load => {
-                let load = view.load(cpu);
+                let load = env.load(view, cpu);
                 let single_too_big =
                     h_nr == 1 && load as i64 > found.amount && !env.is_capacity_reduced(state, cpu);
                 let capacity = state.capacity_of(cpu);

@@ -133,6 +133,17 @@ impl<'a> Env<'a> {
         }
     }
 
+    /// Load of `cpu`, as this kernel reads it in balancing.
+    #[doc(alias = "cpu_load")]
+    #[inline]
+    pub fn load<V: BalanceView + ?Sized>(&self, view: &V, cpu: CpuId) -> u64 {
+        if self.has(Feature::LOAD_RUNNABLE_LOAD) {
+            view.runnable_load_avg(cpu)
+        } else {
+            view.load_avg(cpu)
+        }
+    }
+
     /// Has `cpu` lost so much capacity that `imbalance_pct` of the domain sees it?
     #[doc(alias = "check_cpu_capacity")]
     #[must_use]

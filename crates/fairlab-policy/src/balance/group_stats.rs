@@ -130,7 +130,7 @@ pub fn gather<V: BalanceView + ?Sized>(
         cost.group_cpus += 1;
         let nr_running = view.nr_running(cpu);
         let h_nr = env.h_nr(view, cpu);
-        let load = view.load(cpu);
+        let load = env.load(view, cpu);
         stats.group_load += load;
         stats.group_util += cpu_util(env, view, cpu);
         if runnable {

@@ -62,7 +62,7 @@ pub use periodic::PeriodicOutcome;
 pub use settle::AttemptEnd;
 pub use should_balance::should_we_balance;
 pub use state::{
-    BalanceScratch, BalanceState, CpuBalance, DomainState, GroupCapacity, KickFlags, NohzState,
+    BalanceScratch, BalanceState, CpuBalance, DomainState, GroupState, KickFlags, NohzState,
     SharedBalance,
 };
 pub use view::{BalanceOps, BalanceTask, BalanceView, CapacityLoss, NumaFaults};

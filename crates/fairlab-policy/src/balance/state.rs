@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use fairlab_kernel::{Feature, Kernel};
+use fairlab_kernel::Kernel;
 use fairlab_topology::Domains;
-use fairlab_topology::domains::{CapacityId, DomainFlags, DomainId, SharedId};
+use fairlab_topology::domains::{CapacityId, DomainId, SharedId};
 use fairlab_units::{CpuId, CpuMask, PerCpu};
 
 /// State of one domain of one CPU.
@@ -19,7 +19,7 @@ pub struct DomainState {
     /// Longest newidle balance, ns; decays.
     pub max_newidle_lb_cost: u64,
     /// When that cost last changed, jiffies (`last_decay_max_lb_cost`); without
-    /// [`Feature::LB_COST_DECAY_AFTER_CHANGE`] one second before the next decay.
+    /// [`LB_COST_DECAY_AFTER_CHANGE`](fairlab_kernel::Feature::LB_COST_DECAY_AFTER_CHANGE) one second before the next decay.
     pub last_decay: u64,
     /// Newidle attempts, halved now and then.
     pub newidle_call: u32,
@@ -33,7 +33,7 @@ pub struct DomainState {
 
 /// State of a group capacity object (`sched_group_capacity`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupCapacity {
+pub struct GroupState {
     /// Sum of the CPUs' capacities for fair tasks.
     pub capacity: u64,
     /// Smallest capacity of a CPU in it.
@@ -140,7 +140,7 @@ pub struct NohzState {
 #[derive(Clone, Debug)]
 pub struct BalanceState {
     domains: Vec<DomainState>,
-    capacities: Vec<GroupCapacity>,
+    capacities: Vec<GroupState>,
     shared: Vec<SharedBalance>,
     /// State of each CPU.
     pub cpus: PerCpu<CpuBalance>,
@@ -164,7 +164,7 @@ impl BalanceState {
     pub fn new(domains: &Domains, kernel: &Kernel, jiffies: u64, online: usize) -> Self {
         let hz = kernel.tunables.hz;
         let full = |cpu| u64::from(domains.capacity_orig(cpu));
-        let mut state = Self {
+        Self {
             domains: domains
                 .domains()
                 .iter()
@@ -180,25 +180,29 @@ impl BalanceState {
                     newidle_stamp: 0,
                 })
                 .collect(),
-            capacities: alloc::vec![
-                GroupCapacity {
-                    capacity: 1024,
-                    min_capacity: 1024,
-                    max_capacity: 1024,
-                    next_update: jiffies,
-                    imbalance: false,
-                };
-                domains.nr_capacities()
-            ],
-            shared: alloc::vec![
-                SharedBalance {
-                    nr_idle_scan: 0,
-                    nr_busy_cpus: 0,
-                    llc_util: 0,
-                    llc_capacity: 0,
-                };
-                domains.nr_shared()
-            ],
+            capacities: (0..domains.nr_capacities())
+                .map(|i| {
+                    let start = domains.capacity(CapacityId(i as u32));
+                    GroupState {
+                        capacity: start.capacity,
+                        min_capacity: start.min,
+                        max_capacity: start.max,
+                        next_update: jiffies,
+                        imbalance: false,
+                    }
+                })
+                .collect(),
+            shared: (0..domains.nr_shared())
+                .map(|i| {
+                    let start = domains.shared(SharedId(i as u32));
+                    SharedBalance {
+                        nr_idle_scan: start.nr_idle_scan,
+                        nr_busy_cpus: start.nr_busy_cpus,
+                        llc_util: 0,
+                        llc_capacity: 0,
+                    }
+                })
+                .collect(),
             cpus: PerCpu::from_fn(domains.nr_cpu_ids(), |cpu| CpuBalance {
                 next_balance: jiffies,
                 push_to: None,
@@ -220,32 +224,7 @@ impl BalanceState {
             overutilized: false,
             serialize_locked: false,
             max_interval: (hz * online as u64 / 10).max(1),
-        };
-        for domain in domains.domains() {
-            if let Some(id) = domain.shared {
-                let busy = domain.span_weight;
-                let shared = &mut state.shared[id.0 as usize];
-                shared.nr_busy_cpus = shared.nr_busy_cpus.max(busy);
-                if kernel.has(Feature::SD_SHARED_UNION) {
-                    // The count shares storage with the flag that had the object allocated.
-                    shared.nr_idle_scan = if domain.flags.has(DomainFlags::SHARE_LLC) {
-                        1
-                    } else {
-                        2
-                    };
-                }
-            }
         }
-        for index in 0..domains.domains().len() {
-            for group in domains.groups(DomainId(index as u32)) {
-                let span = domains.mask(group.span);
-                let entry = &mut state.capacities[group.capacity.0 as usize];
-                entry.capacity = span.iter().map(full).sum();
-                entry.min_capacity = span.iter().map(full).min().unwrap_or(1024);
-                entry.max_capacity = span.iter().map(full).max().unwrap_or(1024);
-            }
-        }
-        state
     }
 
     /// State of domain `id`.
@@ -264,13 +243,13 @@ impl BalanceState {
     /// State of capacity object `id`.
     #[inline]
     #[must_use]
-    pub fn group(&self, id: CapacityId) -> &GroupCapacity {
+    pub fn group(&self, id: CapacityId) -> &GroupState {
         &self.capacities[id.0 as usize]
     }
 
     /// State of capacity object `id`, for writing.
     #[inline]
-    pub fn group_mut(&mut self, id: CapacityId) -> &mut GroupCapacity {
+    pub fn group_mut(&mut self, id: CapacityId) -> &mut GroupState {
         &mut self.capacities[id.0 as usize]
     }
 

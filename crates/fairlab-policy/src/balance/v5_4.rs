@@ -139,7 +139,7 @@ fn gather_group<V: BalanceView + ?Sized>(
             continue;
         }
         cost.group_cpus += 1;
-        stats.group_load += view.load(cpu);
+        stats.group_load += env.load(view, cpu);
         stats.group_util += cpu_util(env, view, cpu);
         stats.sum_nr_running += env.h_nr(view, cpu);
         let nr_running = view.nr_running(cpu);
@@ -288,7 +288,7 @@ pub(crate) fn find_busiest_group<V: BalanceView + ?Sized>(
         return None;
     }
     let misfit = busiest.group_type == OldGroupType::Misfit;
-    let dst = (view.load(env.dst_cpu), env.h_nr(view, env.dst_cpu));
+    let dst = (env.load(view, env.dst_cpu), env.h_nr(view, env.dst_cpu));
     answer(calculate(&stats, dst), misfit)
 }
 
@@ -439,7 +439,7 @@ pub(crate) fn find_busiest_queue<V: BalanceView + ?Sized>(
         {
             continue;
         }
-        let load = view.load(cpu);
+        let load = env.load(view, cpu);
         if h_nr == 1 && load as i64 > found.amount && !env.is_capacity_reduced(state, cpu) {
             continue;
         }

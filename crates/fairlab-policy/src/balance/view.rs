@@ -91,8 +91,13 @@ pub trait BalanceView {
         self.h_nr_queued(cpu)
     }
 
-    /// Root queue `load_avg`, or `runnable_load_avg` where the kernel reads that as load.
-    fn load(&self, cpu: CpuId) -> u64;
+    /// Root queue `load_avg`.
+    fn load_avg(&self, cpu: CpuId) -> u64;
+
+    /// Root queue `runnable_load_avg`, which v5.4 reads as the load of a CPU.
+    fn runnable_load_avg(&self, cpu: CpuId) -> u64 {
+        self.load_avg(cpu)
+    }
 
     /// Root queue `runnable_avg`.
     fn runnable_avg(&self, cpu: CpuId) -> u64;
