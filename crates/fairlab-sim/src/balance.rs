@@ -1,15 +1,396 @@
-//! Balancing.
+//! Balancing: when the policy's passes run, and how they move tasks.
+//!
+//! A pass sees and changes queues through [`Ops`]; what it has to tell others (moves, requests to
+//! reschedule, stoppers to start) is collected and carried out when it is over.
 
-use fairlab_units::CpuId;
+use fairlab_policy::balance::{
+    Attempt, BalanceCost, BalanceOps, BalanceTask, BalanceView, Balancer, IdleKind, Kick,
+};
+use fairlab_rng::Rng;
+use fairlab_runqueue::{DequeueFlags, EnqueueFlags, Policy, Resched, WakeFlags};
+use fairlab_units::{CpuId, CpuMask, Nanos, TaskId, Timestamp};
 
+use crate::costs::{CostTable, Distance};
 use crate::engine::Engine;
+use crate::event_queue::Due;
+use crate::task::Phase;
+use crate::world::World;
 
-impl Engine<'_> {
-    pub(crate) fn newidle_balance(&mut self, _cpu: CpuId) -> bool {
-        false
+/// What a pass leaves to be done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    /// A task has been moved.
+    Moved {
+        task: TaskId,
+        from: CpuId,
+        to: CpuId,
+        resched: Resched,
+    },
+    /// The stopper of a CPU is to push its running task.
+    Stop { cpu: CpuId },
+}
+
+/// The machine as a pass sees and changes it.
+struct Ops<'e, 'a> {
+    world: &'e mut World<'a>,
+    now: Timestamp,
+    costs: &'e CostTable,
+    rng: &'e mut Rng,
+    actions: &'e mut Vec<Action>,
+    searches: &'e mut u64,
+}
+
+impl BalanceView for Ops<'_, '_> {
+    fn active(&self) -> &CpuMask {
+        &self.world.active
     }
 
-    pub(crate) fn tick_balance(&mut self, _cpu: CpuId) {}
+    fn jiffies(&self) -> u64 {
+        self.world.jiffies
+    }
 
-    pub(crate) fn nohz_balance(&mut self, _cpu: CpuId) {}
+    #[inline]
+    fn is_idle(&self, cpu: CpuId) -> bool {
+        self.world.cpus[cpu].is_idle()
+    }
+
+    fn has_pending_wakeup(&self, cpu: CpuId) -> bool {
+        !self.world.cpus[cpu].wake_list.is_empty()
+    }
+
+    fn is_sched_idle(&self, cpu: CpuId) -> bool {
+        self.world.cpus[cpu].queue.is_sched_idle()
+    }
+
+    fn nr_running(&self, cpu: CpuId) -> u32 {
+        self.world.cpus[cpu].queue.nr_running()
+    }
+
+    fn h_nr_queued(&self, cpu: CpuId) -> u32 {
+        self.world.cpus[cpu].queue.rq.h_nr_queued()
+    }
+
+    fn h_nr_runnable(&self, cpu: CpuId) -> u32 {
+        self.world.cpus[cpu].queue.rq.h_nr_runnable()
+    }
+
+    fn load_avg(&self, cpu: CpuId) -> u64 {
+        self.world.cpus[cpu].queue.avg.avg.load_avg
+    }
+
+    fn runnable_load_avg(&self, cpu: CpuId) -> u64 {
+        self.world.cpus[cpu].queue.avg.avg.runnable_avg
+    }
+
+    fn runnable_avg(&self, cpu: CpuId) -> u64 {
+        self.world.cpus[cpu].queue.avg.avg.runnable_avg
+    }
+
+    fn util_avg(&self, cpu: CpuId) -> u64 {
+        self.world.cpus[cpu].queue.avg.avg.util_avg
+    }
+
+    fn util_est(&self, cpu: CpuId) -> u64 {
+        u64::from(self.world.cpus[cpu].queue.avg.avg.util_est.enqueued)
+    }
+
+    fn misfit_load(&self, cpu: CpuId) -> u64 {
+        let capacity = u64::from(self.world.domains.capacity_orig(cpu));
+        match self.world.cpus[cpu].curr {
+            Some(task) if self.world.domains.switches().asym_cpucapacity => {
+                let fits = fairlab_pelt::fits_capacity(self.task_util_est(task), capacity);
+                if fits {
+                    0
+                } else {
+                    self.task_h_load(task).max(1)
+                }
+            }
+            _ => 0,
+        }
+    }
+
+    fn avg_idle(&self, cpu: CpuId) -> u64 {
+        self.world.cpus[cpu].avg_idle
+    }
+
+    fn clock_task(&self, _cpu: CpuId) -> u64 {
+        self.now.0
+    }
+
+    fn current(&self, cpu: CpuId) -> Option<TaskId> {
+        self.world.cpus[cpu].curr
+    }
+
+    fn task(&self, id: TaskId) -> BalanceTask<'_> {
+        let task = &self.world.tasks[id.index()];
+        let entity = &self.world.ents[task.entity];
+        BalanceTask {
+            allowed: &self.world.all,
+            is_running: task.phase == Phase::Running,
+            is_delayed: entity.is_delayed(),
+            is_fair: true,
+            is_sched_idle: entity.policy() == Policy::Idle,
+            is_per_cpu_kthread: false,
+            is_blocked_donor: false,
+            is_buddy: false,
+            exec_start: entity.exec_start().0,
+            preferred_llc: None,
+        }
+    }
+
+    fn task_h_load(&self, id: TaskId) -> u64 {
+        let task = &self.world.tasks[id.index()];
+        let queue = &self.world.cpus[task.cpu].queue.avg.avg;
+        task.avg.load_avg * queue.load_avg / (queue.load_avg + 1)
+    }
+
+    fn task_util(&self, id: TaskId) -> u64 {
+        self.world.tasks[id.index()].avg.util_avg
+    }
+
+    fn task_util_est(&self, id: TaskId) -> u64 {
+        self.world.tasks[id.index()]
+            .avg
+            .task_util_est(&self.world.kernel)
+    }
+
+    fn is_eligible(&self, id: TaskId) -> bool {
+        let task = &self.world.tasks[id.index()];
+        self.world.cpus[task.cpu]
+            .queue
+            .rq
+            .is_eligible(&self.world.ents, task.entity)
+    }
+
+    fn need_resched(&self, cpu: CpuId) -> bool {
+        self.world.cpus[cpu].need_resched
+    }
+}
+
+impl BalanceOps for Ops<'_, '_> {
+    fn task_from_tail(&self, src: CpuId, nth: usize) -> Option<TaskId> {
+        let entity = self.world.cpus[src]
+            .queue
+            .rq
+            .iter_oldest(&self.world.ents)
+            .nth(nth)?;
+        Some(self.world.task_of(entity))
+    }
+
+    fn move_to_front(&mut self, src: CpuId, task: TaskId) {
+        let entity = self.world.tasks[task.index()].entity;
+        self.world.cpus[src]
+            .queue
+            .rq
+            .move_to_newest(&mut self.world.ents, entity);
+    }
+
+    fn detach(&mut self, id: TaskId, src: CpuId, dst: CpuId) {
+        let task = &mut self.world.tasks[id.index()];
+        let queue = &mut self.world.cpus[src].queue;
+        // The request of the source's last accounting is moot: its running task stays.
+        let _ = queue.dequeue(&mut self.world.ents, task, DequeueFlags::MOVE, self.now);
+        queue.detach(&self.world.ents, task, self.now);
+        task.cpu = dst;
+        self.actions.push(Action::Moved {
+            task: id,
+            from: src,
+            to: dst,
+            resched: Resched::None,
+        });
+    }
+
+    fn attach(&mut self, id: TaskId, dst: CpuId) {
+        let task = &mut self.world.tasks[id.index()];
+        // Differs from Linux: a sleeper whose dequeue was delayed (v6.12 on) does not stay delayed
+        // on its new CPU, but has left the queue now.
+        if task.phase == Phase::Sleeping {
+            return;
+        }
+        let cpu = &mut self.world.cpus[dst];
+        let flags = EnqueueFlags {
+            migrated: true,
+            ..EnqueueFlags::MOVED
+        };
+        let mut request = cpu
+            .queue
+            .enqueue(&mut self.world.ents, task, flags, self.now);
+        if cpu.curr.is_some() {
+            let pending = if cpu.need_resched {
+                Resched::Now
+            } else {
+                Resched::None
+            };
+            let flags = WakeFlags {
+                fork: false,
+                pending,
+            };
+            let entity = task.entity;
+            request =
+                request.or(cpu
+                    .queue
+                    .check_preempt(&mut self.world.ents, entity, flags, self.now));
+        } else {
+            request = Resched::Now;
+        }
+        let moved = self
+            .actions
+            .iter_mut()
+            .rev()
+            .find_map(|action| match action {
+                Action::Moved { task, resched, .. } if *task == id => Some(resched),
+                _ => None,
+            });
+        if let Some(resched) = moved {
+            *resched = request;
+        }
+    }
+
+    fn start_active_balance(&mut self, src: CpuId, _dst: CpuId) {
+        self.actions.push(Action::Stop { cpu: src });
+    }
+
+    fn update_blocked(&mut self, cpu: CpuId) -> bool {
+        let queue = &mut self.world.cpus[cpu].queue;
+        queue.update_queue(self.now);
+        let avg = &queue.avg.avg;
+        avg.load_avg != 0 || avg.util_avg != 0
+    }
+
+    fn clock_ns(&self, cost: &BalanceCost) -> u64 {
+        self.now.0 + balance_time(self.costs, cost).0
+    }
+
+    fn random(&mut self) -> u32 {
+        self.rng.below(1 << 32) as u32
+    }
+
+    fn attempt_ended(&mut self, _cpu: CpuId, _idle: IdleKind, attempt: &Attempt) {
+        *self.searches += u64::from(attempt.found.is_some());
+    }
+}
+
+/// Time that a pass took.
+fn balance_time(costs: &CostTable, cost: &BalanceCost) -> Nanos {
+    let probe = costs.probe[Distance::SameNode as usize].0;
+    Nanos(
+        u64::from(cost.idle_tests) * probe
+            + u64::from(cost.group_cpus + cost.queue_cpus) * (probe + costs.group_cpu.0)
+            + u64::from(cost.tasks) * costs.migrate_task.0
+            + u64::from(cost.blocked_updates) * (probe + costs.group_cpu.0),
+    )
+}
+
+impl Engine<'_> {
+    /// Lets `pass` run, and carries out what it leaves to be done, on behalf of `cpu`.
+    fn balance<T>(
+        &mut self,
+        cpu: CpuId,
+        pass: impl FnOnce(&mut Balancer<'_>, &mut dyn BalanceOps) -> (T, BalanceCost),
+    ) -> T {
+        self.counts.balance_passes += 1;
+        let kernel = self.world.kernel;
+        let domains = self.world.domains;
+        let mut ops = Ops {
+            world: &mut self.world,
+            now: self.now,
+            costs: &self.costs,
+            rng: &mut self.newidle_rng,
+            actions: &mut self.balance_actions,
+            searches: &mut self.counts.balance_found,
+        };
+        let mut balancer = Balancer {
+            kernel: &kernel,
+            domains,
+            state: &mut self.balance,
+            scratch: &mut self.balance_scratch,
+        };
+        let (answer, cost) = pass(&mut balancer, &mut ops);
+        self.charge(cpu, balance_time(&self.costs, &cost));
+        let mut actions = std::mem::take(&mut self.balance_actions);
+        for action in actions.drain(..) {
+            match action {
+                Action::Moved {
+                    task,
+                    from,
+                    to,
+                    resched,
+                } => {
+                    self.counts.balance_moves += 1;
+                    self.note_migration(task, from, to);
+                    self.collect_left(from);
+                    self.request(to, cpu, resched);
+                }
+                Action::Stop { cpu: src } => {
+                    let delay = self.costs.ipi[self.distances.between(cpu, src) as usize];
+                    self.queue
+                        .push(self.now + delay, Due::ActiveBalance { cpu: src });
+                }
+            }
+        }
+        self.balance_actions = actions;
+        answer
+    }
+
+    /// `cpu` has nothing to run: can it pull a task? True when it has one now.
+    pub(crate) fn newidle_balance(&mut self, cpu: CpuId) -> bool {
+        self.world.cpus[cpu].idle_stamp = self.now.0.max(1);
+        let pulled = self.balance(cpu, |balancer, ops| {
+            let outcome = balancer.newidle_balance(ops, cpu);
+            (outcome.result.has_task(), outcome.cost)
+        });
+        self.world.cpus[cpu].max_idle_balance_cost = self.balance.cpus[cpu].max_idle_balance_cost;
+        if pulled {
+            self.world.cpus[cpu].idle_stamp = 0;
+        }
+        pulled
+    }
+
+    /// The balancing part of the tick of a busy CPU.
+    pub(crate) fn tick_balance(&mut self, cpu: CpuId) {
+        let due = self.world.domains.base(cpu).is_some()
+            && self.world.jiffies >= self.balance.cpus[cpu].next_balance;
+        if due {
+            self.balance(cpu, |balancer, ops| {
+                let outcome = balancer.rebalance_domains(ops, cpu, IdleKind::NotIdle);
+                ((), outcome.cost)
+            });
+            self.world.cpus[cpu].max_idle_balance_cost =
+                self.balance.cpus[cpu].max_idle_balance_cost;
+        }
+        let kick: Option<Kick> = self.balance(cpu, |balancer, ops| {
+            (balancer.nohz_kick(ops, cpu), BalanceCost::default())
+        });
+        if let Some(kick) = kick {
+            let delay = self.costs.ipi[self.distances.between(cpu, kick.target) as usize];
+            self.queue
+                .push(self.now + delay, Due::NohzBalance { cpu: kick.target });
+        }
+    }
+
+    /// An idle CPU balances for all idle CPUs.
+    pub(crate) fn nohz_balance(&mut self, cpu: CpuId) {
+        self.balance(cpu, |balancer, ops| {
+            let outcome = balancer.nohz_idle_balance(ops, cpu);
+            ((), outcome.cost)
+        });
+    }
+
+    /// The tick of an idle CPU stops.
+    pub(crate) fn stop_tick(&mut self, cpu: CpuId) {
+        self.balance(cpu, |balancer, ops| {
+            balancer.nohz_enter_idle(ops, cpu);
+            ((), BalanceCost::default())
+        });
+    }
+
+    /// The stopper of `cpu` takes the CPU from whoever runs, and pushes a task away.
+    pub(crate) fn active_balance(&mut self, cpu: CpuId) {
+        self.stop_current(cpu);
+        self.balance(cpu, |balancer, ops| {
+            let outcome = balancer.active_balance(ops, cpu);
+            ((), outcome.cost)
+        });
+        self.restart(cpu);
+    }
 }

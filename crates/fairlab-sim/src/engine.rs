@@ -6,12 +6,14 @@ use fairlab_event::{EventKind, SchedEvent};
 use fairlab_kernel::Kernel;
 use fairlab_pelt::{EntityState, SchedAvg};
 use fairlab_policy::Scratch;
+use fairlab_policy::balance::{BalanceScratch, BalanceState};
 use fairlab_rng::Rng;
 use fairlab_runqueue::{Entities, Policy, RqConfig};
 use fairlab_topology::{Domains, Machine};
 use fairlab_units::{CpuId, Nanos, PerCpu, TaskId, Timestamp};
 use fairlab_workload::{End, ProgramId, Workload};
 
+use crate::balance::Action;
 use crate::costs::{CostTable, Distances, mask_words};
 use crate::cpu::Cpu;
 use crate::event_queue::{Due, EventQueue};
@@ -81,6 +83,10 @@ pub(crate) struct Engine<'a> {
     pub(crate) now: Timestamp,
     pub(crate) queue: EventQueue,
     pub(crate) world: World<'a>,
+    pub(crate) balance: BalanceState,
+    pub(crate) balance_scratch: BalanceScratch,
+    pub(crate) balance_actions: Vec<Action>,
+    pub(crate) newidle_rng: Rng,
     pub(crate) beside: Option<Kernel>,
     pub(crate) workload: &'a Workload,
     pub(crate) resources: Resources,
@@ -162,16 +168,15 @@ impl<'a> Engine<'a> {
                 .and_then(|c| machine.node_index(c.node))
                 .unwrap_or(0)
         });
-        // A machine that idles has its hints set and its scan budget at the LLC's size, as the
-        // balancer would have left them.
+        // A machine that has idled for long: every hint is set, and the balancer has found the LLCs
+        // empty, so that a wakeup may scan all of them.
         let mut shared = vec![Shared::default(); domains.nr_shared()];
+        let mut balance = BalanceState::new(domains, &kernel, 0, online.weight());
         for cpu in &online {
             let cached = domains.cached(cpu);
             if let Some(id) = cached.llc_shared {
-                shared[id.0 as usize] = Shared {
-                    has_idle_cores: true,
-                    nr_idle_scan: cached.llc_size,
-                };
+                shared[id.0 as usize].has_idle_cores = domains.switches().smt_present;
+                balance.shared_mut(id).nr_idle_scan = cached.llc_size;
             }
         }
         Self {
@@ -191,6 +196,10 @@ impl<'a> Engine<'a> {
                 jiffies: 0,
                 nodes,
             },
+            balance,
+            balance_scratch: BalanceScratch::new(nr),
+            balance_actions: Vec::new(),
+            newidle_rng: Rng::stream(options.seed, "newidle"),
             beside: options.beside,
             workload,
             resources: Resources::of(workload),
@@ -215,6 +224,9 @@ impl<'a> Engine<'a> {
 
     /// The tasks of the start wake up on the first CPU.
     fn start(&mut self) {
+        for cpu in &self.world.active.clone() {
+            self.stop_tick(cpu);
+        }
         let first = self.world.active.first().unwrap_or_default();
         for &program in &self.workload.start {
             let id = self.new_task(program, first);
@@ -292,6 +304,7 @@ impl<'a> Engine<'a> {
             }
             Due::Tick { cpu } => self.tick(cpu),
             Due::NohzBalance { cpu } => self.nohz_balance(cpu),
+            Due::ActiveBalance { cpu } => self.active_balance(cpu),
         }
     }
 

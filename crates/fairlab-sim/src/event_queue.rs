@@ -18,8 +18,10 @@ pub(crate) enum Due {
     Timer { task: TaskId },
     /// The CPU's tick.
     Tick { cpu: CpuId },
-    /// Idle CPUs are balanced on behalf of a busy one.
+    /// The idle CPU was kicked to balance for the idle CPUs.
     NohzBalance { cpu: CpuId },
+    /// The stopper of the CPU is to push its running task.
+    ActiveBalance { cpu: CpuId },
 }
 
 /// The queue. Order: time, then kind (as listed in [`Due`]), then insertion.
@@ -38,6 +40,7 @@ impl EventQueue {
             Due::Timer { .. } => 3,
             Due::Tick { .. } => 4,
             Due::NohzBalance { .. } => 5,
+            Due::ActiveBalance { .. } => 6,
         };
         self.heap.push(Reverse((time, class, self.inserted, due)));
         self.inserted += 1;

@@ -5,15 +5,15 @@
 //! the queue changes.
 
 use fairlab_kernel::Kernel;
-use fairlab_pelt::{EntityState, PeltTime, QueueAvg, QueueState};
-
-use crate::pelt_clock::PeltClock;
+use fairlab_pelt::{EntityState, PeltClock, PeltTime, QueueAvg, QueueState, SchedAvg, Speed};
 use fairlab_runqueue::{
     DequeueFlags, Dequeued, EnqueueFlags, Entities, EntityId, FairRq, Resched, RqConfig, WakeFlags,
 };
-use fairlab_units::{Nanos, Timestamp};
+use fairlab_units::Timestamp;
 
 use crate::task::Task;
+
+const CLOCK_OFFSET: u64 = 1_000_000_000;
 
 /// The fair class of one CPU.
 #[derive(Clone, Debug)]
@@ -21,8 +21,7 @@ pub(crate) struct FairQueue {
     pub(crate) rq: FairRq,
     pub(crate) avg: QueueAvg,
     pub(crate) clock: PeltClock,
-    /// Original capacity of the CPU.
-    capacity: u64,
+    speed: Speed,
     kernel: Kernel,
 }
 
@@ -31,8 +30,11 @@ impl FairQueue {
         Self {
             rq: FairRq::new(config),
             avg: QueueAvg::default(),
-            clock: PeltClock::new(u64::from(capacity)),
-            capacity: u64::from(capacity),
+            clock: PeltClock::default(),
+            speed: Speed {
+                cpu_scale: u64::from(capacity),
+                ..Speed::FULL
+            },
             kernel: *kernel,
         }
     }
@@ -50,10 +52,13 @@ impl FairQueue {
         nr > 0 && nr == self.rq.h_nr_idle()
     }
 
-    /// PELT time of `now`.
+    /// PELT time of `now`. Interrupts take no time of their own here, so `clock_task` is `now`.
+    ///
+    /// Offset by a second: a signal that was last updated at zero would count as new.
     pub(crate) fn pelt_now(&mut self, now: Timestamp, idle: bool) -> PeltTime {
-        self.clock.advance(Nanos(now.0), idle);
-        self.clock.time()
+        let clock = now.0 + CLOCK_OFFSET;
+        self.clock.advance(clock, clock, &self.speed, idle);
+        self.clock.now()
     }
 
     fn queue_state(&self) -> QueueState {
@@ -132,7 +137,7 @@ impl FairQueue {
             let idle = self.rq.root().curr().is_none();
             let time = self.pelt_now(now, idle);
             task.avg
-                .go_to_sleep(&self.kernel, time, &state, self.capacity);
+                .go_to_sleep(&self.kernel, time, &state, self.speed.cpu_scale);
         }
         self.update_load(ents, task, now);
         let left = self.rq.dequeue(ents, task.entity, flags, now);
@@ -170,7 +175,9 @@ impl FairQueue {
 
     /// The CPU goes idle.
     pub(crate) fn enter_idle(&mut self, now: Timestamp) {
-        self.pelt_now(now, true);
+        let none = SchedAvg::default();
+        self.clock
+            .enter_idle(now.0 + CLOCK_OFFSET, &self.avg.avg, &none, &none);
     }
 
     /// Makes a task the running one.

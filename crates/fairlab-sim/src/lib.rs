@@ -22,7 +22,6 @@ mod fair_queue;
 mod metrics;
 mod observer;
 mod ops;
-mod pelt_clock;
 mod resources;
 mod schedule;
 mod task;

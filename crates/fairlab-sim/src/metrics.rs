@@ -19,10 +19,11 @@ pub struct Counts {
     pub migrations: [u64; 6],
     /// Moves by the balancer.
     pub balance_moves: u64,
-    /// Balance passes that looked for a busiest group.
+    /// Balancing passes of all kinds.
     pub balance_passes: u64,
-    /// Wakeups that found no idle CPU on the way although one that the task may use was idle in the
-    /// LLC of the target.
+    /// Attempts to balance a domain that found a busiest group.
+    pub balance_found: u64,
+    /// Forks.
     pub forks: u64,
     /// Exits.
     pub exits: u64,

@@ -130,6 +130,47 @@ impl Engine<'_> {
         self.schedule(cpu);
     }
 
+    /// Takes the CPU from the running task, which stays queued. Follow up with [`Self::restart`].
+    pub(crate) fn stop_current(&mut self, cpu: CpuId) {
+        self.book_progress(cpu);
+        let now = self.now;
+        let Some(id) = self.world.cpus[cpu].curr else {
+            return;
+        };
+        self.world.cpus[cpu].book_time(now);
+        let task = &mut self.world.tasks[id.index()];
+        self.world.cpus[cpu]
+            .queue
+            .put_prev(&mut self.world.ents, task, now);
+        task.enter(Phase::Runnable, now);
+        let c = &mut self.world.cpus[cpu];
+        c.curr = None;
+        c.idle_since = now;
+        c.token = c.token.wrapping_add(1);
+        let state = SwitchState::Runnable;
+        self.emit(
+            cpu,
+            EventKind::Switch {
+                prev: Some(id),
+                prev_state: state,
+                next: None,
+            },
+        );
+        self.counts.switches += 1;
+    }
+
+    /// Picks what runs on `cpu` after [`Self::stop_current`].
+    pub(crate) fn restart(&mut self, cpu: CpuId) {
+        if self.world.cpus[cpu].queue.nr_running() > 0 {
+            self.reschedule(cpu, SwitchState::Runnable);
+        }
+        // Nothing was left, or only sleepers whose dequeue was delayed.
+        if self.world.cpus[cpu].curr.is_none() {
+            self.enter_idle(cpu);
+            self.update_siblings(cpu);
+        }
+    }
+
     /// Picks what runs on `cpu` (`__schedule`), the running task being runnable.
     pub(crate) fn schedule(&mut self, cpu: CpuId) {
         self.book_progress(cpu);
@@ -213,12 +254,14 @@ impl Engine<'_> {
         c.queue.enter_idle(now);
         let view = View {
             world: &self.world,
+            balance: &self.balance,
             timer: self.timer,
         };
         let hint = hint_on_idle_entry(&view, &self.world.kernel, cpu);
         if let Some(shared) = hint.set {
             self.world.shared[shared.0 as usize].has_idle_cores = true;
         }
+        self.stop_tick(cpu);
     }
 
     /// The task to run, if there is one.

@@ -104,6 +104,7 @@ impl Engine<'_> {
         }
         let view = View {
             world: &self.world,
+            balance: &self.balance,
             timer: self.timer,
         };
         let (p, current) = (self.world.task_view(id), self.world.current_view(this));
@@ -117,6 +118,7 @@ impl Engine<'_> {
         let beside = self.beside.as_ref().map(|kernel| {
             let view = View {
                 world: &self.world,
+                balance: &self.balance,
                 timer: None,
             };
             ask(kernel, &view, &mut self.scratch).decision

@@ -1,6 +1,7 @@
 //! The state of the machine, and the policy's view of it.
 
 use fairlab_kernel::Kernel;
+use fairlab_policy::balance::BalanceState;
 use fairlab_policy::{Context, Cost, MachineView, Section, Signals, TaskView, WakerUpdate};
 use fairlab_runqueue::{Entities, EntityId, Policy};
 use fairlab_topology::Domains;
@@ -15,7 +16,6 @@ use crate::task::Task;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shared {
     pub(crate) has_idle_cores: bool,
-    pub(crate) nr_idle_scan: u32,
 }
 
 /// What the idle task of a CPU keeps as a waker: interrupts wake tasks on its behalf.
@@ -120,6 +120,7 @@ impl World<'_> {
 /// The policy's view of the world at one moment.
 pub(crate) struct View<'a> {
     pub(crate) world: &'a World<'a>,
+    pub(crate) balance: &'a BalanceState,
     pub(crate) timer: Option<&'a dyn SectionTimer>,
 }
 
@@ -184,7 +185,7 @@ impl MachineView for View<'_> {
     }
 
     fn capacity_of(&self, cpu: CpuId) -> u64 {
-        u64::from(self.world.domains.capacity_orig(cpu))
+        self.balance.capacity_of(cpu)
     }
 
     fn avg_idle(&self, cpu: CpuId) -> u64 {
@@ -208,11 +209,20 @@ impl MachineView for View<'_> {
     }
 
     fn nr_idle_scan(&self, shared: SharedId) -> u32 {
-        self.world.shared[shared.0 as usize].nr_idle_scan
+        self.balance.shared(shared).nr_idle_scan
     }
 
     fn group_capacity(&self, id: CapacityId) -> GroupCapacity {
-        self.world.domains.capacity(id)
+        let group = self.balance.group(id);
+        GroupCapacity {
+            capacity: group.capacity,
+            min: group.min_capacity,
+            max: group.max_capacity,
+        }
+    }
+
+    fn group_imbalance(&self, id: CapacityId) -> bool {
+        self.balance.group(id).imbalance
     }
 
     fn node_of(&self, cpu: CpuId) -> usize {
