@@ -4,5 +4,6 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod balance;
 mod idle_sibling;
 mod machine;
