@@ -103,8 +103,8 @@ proptest! {
                 prop_assert_ne!(running[src.index()], Some(*task), "the running task stays");
             }
             if idle.is_idle() {
-                for cpu in 0..nr as usize {
-                    prop_assert!(before[cpu] == 0 || !lab.world.cpus[cpu].list.is_empty());
+                for (before, cpu) in before.iter().zip(&lab.world.cpus) {
+                    prop_assert!(*before == 0 || !cpu.list.is_empty());
                 }
             }
             prop_assert_eq!(lab.world.counts().iter().sum::<usize>(), plan.tasks.len());
