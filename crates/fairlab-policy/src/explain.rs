@@ -117,6 +117,13 @@ pub enum Event<'a> {
         /// The CPU.
         cpu: CpuId,
     },
+    /// Energy-aware placement computed what the task would cost on a CPU.
+    Energy {
+        /// The CPU.
+        cpu: CpuId,
+        /// Energy added by the task, in the unit of the energy model.
+        delta: u64,
+    },
     /// The slow path gathered the statistics of a group (v5.5 on).
     Group {
         /// The domain.

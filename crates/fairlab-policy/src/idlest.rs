@@ -11,6 +11,7 @@
 mod by_load;
 mod by_type;
 mod group_cpu;
+mod group_stats;
 mod group_type;
 
 use fairlab_kernel::Feature;
@@ -21,7 +22,7 @@ use crate::explain::{Event, Explain};
 use crate::search::Search;
 use crate::{MachineView, Reason, WakeFlags};
 
-pub use by_type::GroupStats;
+pub use group_stats::GroupStats;
 pub use group_type::GroupType;
 
 impl<V: MachineView, E: Explain> Search<'_, V, E> {

@@ -90,6 +90,9 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             {
                 return (this, Reason::CurrentCpu);
             }
+            if let Some(choice) = self.find_energy_efficient_cpu() {
+                return choice;
+            }
             want_affine = !self.is_wide()
                 && this_is_allowed
                 && !(self.has(Feature::WAKE_CAP) && self.wake_cap());

@@ -1,12 +1,12 @@
 //! The scan of asymmetric machines: an idle CPU whose capacity fits the task.
 
 use fairlab_kernel::Feature;
+use fairlab_pelt::Fit;
 use fairlab_topology::domains::DomainId;
 use fairlab_units::CpuId;
 
 use super::budget::UNLIMITED;
 use crate::explain::{Explain, Step};
-use crate::fits::Fit;
 use crate::search::{Search, WrapWalk};
 use crate::{MachineView, Reason};
 
@@ -53,7 +53,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
                 return Some((cpu, Reason::CapacityFits));
             }
             let mut rank: Rank = match fit {
-                Fit::MinMisses => -1,
+                Fit::BelowMin => -1,
                 Fit::No => 0,
                 // It would fit, but shares its core with a running task.
                 Fit::Yes => -2,
@@ -61,7 +61,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             if ranks_cores && on_idle_core {
                 rank += IDLE_CORE;
             }
-            let value = if fit == Fit::MinMisses {
+            let value = if fit == Fit::BelowMin {
                 self.actual_capacity(cpu)
             } else {
                 self.view.capacity_of(cpu)

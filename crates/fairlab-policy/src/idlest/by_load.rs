@@ -1,6 +1,6 @@
 //! The idlest group by load (v5.4).
 
-use fairlab_kernel::Feature;
+use fairlab_pelt::cpu_util_without;
 use fairlab_topology::DomainFlags;
 use fairlab_topology::domains::DomainId;
 use fairlab_units::CpuId;
@@ -106,14 +106,14 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
                 avg: 0,
                 spare: 0,
             };
+            let task = self.task_util();
             view.enter(Section::GroupStats, &self.cost);
             for cpu in span {
                 self.cost.group_cpus += 1;
                 load.runnable += self.load(cpu);
                 load.avg += view.load_avg(cpu);
-                let spare = view
-                    .capacity_of(cpu)
-                    .saturating_sub(self.cpu_util_without(cpu));
+                let util = cpu_util_without(self.kernel, &self.queue_util(cpu), &task);
+                let spare = view.capacity_of(cpu).saturating_sub(util);
                 load.spare = load.spare.max(spare);
             }
             view.leave(Section::GroupStats, &self.cost);
@@ -132,15 +132,6 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             domain.flags.has(DomainFlags::NUMA),
             (!is_fork).then_some(self.signals.util_avg),
         )
-    }
-
-    /// `task_fits_capacity` for the biggest CPU of a group.
-    pub(super) fn fits_group(&self, max_capacity: u64) -> bool {
-        let mut util = crate::fits::task_util_est(&self.signals);
-        if self.has(Feature::SIS_ASYM_SCAN) && self.view.uclamp_used() {
-            util = util.max(self.p.uclamp.0).min(self.p.uclamp.1);
-        }
-        crate::fits::fits_capacity(util, max_capacity)
     }
 }
 

@@ -5,35 +5,10 @@ use fairlab_topology::DomainFlags;
 use fairlab_topology::domains::{DomainId, SchedDomain};
 use fairlab_units::CpuId;
 
-use super::GroupType;
-use super::group_type::GroupSums;
+use super::{GroupStats, GroupType};
+use crate::MachineView;
 use crate::explain::{Event, Explain};
-use crate::fits::Fit;
 use crate::search::Search;
-use crate::{MachineView, Section};
-
-/// What fork and exec know of a group (`sg_lb_stats`), without the task that is placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupStats {
-    /// The class.
-    pub kind: GroupType,
-    /// Load per capacity, where the kernel computes it; else 0 (`avg_load`).
-    pub avg_load: u64,
-    /// Sum of loads (`group_load`).
-    pub load: u64,
-    /// Sum of utilization (`group_util`).
-    pub util: u64,
-    /// Sum of `runnable_avg` (`group_runnable`).
-    pub runnable: u64,
-    /// Runnable tasks (`sum_nr_running`).
-    pub nr_running: u32,
-    /// Idle CPUs (`idle_cpus`).
-    pub idle_cpus: u32,
-    /// Capacity of the group.
-    pub capacity: u64,
-    /// Capacity of its biggest CPU.
-    pub max_capacity: u64,
-}
 
 /// The facts of a domain that the choice reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,89 +189,6 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             _ => NumaWish::None,
         };
         leaves_local(self.kernel, domain.into(), &local, &idlest, wish, allowed).then_some(position)
-    }
-
-    /// The statistics of one group (`update_sg_wakeup_stats`).
-    fn group_stats(&mut self, id: DomainId, position: usize) -> GroupStats {
-        let (view, domains, p) = (self.view, self.domains, self.p);
-        let domain = domains.domain(id);
-        let group = &domains.groups(id)[position];
-        let capacity = view.group_capacity(group.capacity);
-        let asymmetric = domain.flags.has(DomainFlags::ASYM_CPUCAPACITY);
-        let misfit_by_cpu = self.has(Feature::FIG_MISFIT_BY_CPU);
-        let runnable = self.has(Feature::FIG_RUNNABLE);
-        let allowed_only = self.has(Feature::FIG_ALLOWED_ONLY);
-        let mut sums = GroupSums {
-            nr_running: 0,
-            weight: group.weight,
-            capacity: capacity.capacity,
-            util: 0,
-            runnable: 0,
-            imbalanced: view.group_imbalance(group.capacity),
-            misfit: asymmetric && misfit_by_cpu,
-        };
-        if self.has(Feature::FIG_WEIGHT_UNSET) {
-            sums.weight = 0;
-        }
-        let (mut load, mut idle_cpus, mut visited) = (0, 0, 0);
-        view.enter(Section::GroupStats, &self.cost);
-        for cpu in domains.mask(group.span) {
-            if allowed_only && !p.allowed.test(cpu) {
-                continue;
-            }
-            visited += 1;
-            // A task that never ran has nothing to take out.
-            let is_here = p.cpu == cpu && !p.is_new;
-            let mut cpu_load = self.load(cpu);
-            if is_here {
-                cpu_load = cpu_load.saturating_sub(self.h_load());
-            }
-            load += cpu_load;
-            sums.util += self.cpu_util_without(cpu);
-            if runnable {
-                let mut cpu_runnable = view.runnable_avg(cpu);
-                if is_here {
-                    cpu_runnable = cpu_runnable.saturating_sub(self.signals.runnable_avg);
-                }
-                sums.runnable += cpu_runnable;
-            }
-            let nr_running = view.nr_running(cpu) - u32::from(is_here && p.on_rq);
-            sums.nr_running += nr_running;
-            if nr_running == 0 && view.is_idle_without(cpu, p.id) {
-                idle_cpus += 1;
-            }
-            if sums.misfit && self.task_fits(cpu) == Fit::Yes {
-                sums.misfit = false;
-            }
-        }
-        view.leave(Section::GroupStats, &self.cost);
-        if asymmetric && !misfit_by_cpu {
-            sums.misfit = !self.fits_group(capacity.max);
-        }
-        self.cost.groups += 1;
-        self.cost.group_cpus += visited;
-
-        let kind = sums.classify(self.kernel, domain.imbalance_pct);
-        let has_avg_load = if self.has(Feature::FIG_AVG_LOAD_SPARE) {
-            kind == GroupType::HasSpare
-        } else {
-            matches!(kind, GroupType::FullyBusy | GroupType::Overloaded)
-        };
-        GroupStats {
-            kind,
-            avg_load: if has_avg_load {
-                load * 1024 / capacity.capacity.max(1)
-            } else {
-                0
-            },
-            load,
-            util: sums.util,
-            runnable: sums.runnable,
-            nr_running: sums.nr_running,
-            idle_cpus,
-            capacity: capacity.capacity,
-            max_capacity: capacity.max,
-        }
     }
 }
 

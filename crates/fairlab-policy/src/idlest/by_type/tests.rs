@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use fairlab_kernel::Release;
 
+use super::super::group_type::GroupSums;
 use super::*;
 
 /// weight, tasks, utilization, load.
