@@ -31,6 +31,10 @@ pub struct Cli {
 pub enum Verb {
     /// Releases and features: list them, show one, or say what differs between two
     Kernels(KernelsVerb),
+    /// Simulate a workload once: what the modelled tool would print, and what the scheduler did
+    Run(RunVerb),
+    /// Simulate a workload under two kernels over several seeds, and say what differs
+    Compare(CompareVerb),
     /// Print a completion script for a shell
     #[command(hide = true)]
     Completions(CompletionsVerb),
@@ -75,6 +79,61 @@ pub enum KernelsAction {
     },
 }
 
+/// `fairlab run`
+#[derive(Debug, Args)]
+pub struct RunVerb {
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+    #[command(flatten)]
+    pub machine: MachineArgs,
+    #[command(flatten)]
+    pub kernel: KernelArgs,
+    #[command(flatten)]
+    pub seed: SeedArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `fairlab compare`
+#[derive(Debug, Args)]
+pub struct CompareVerb {
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+    #[command(flatten)]
+    pub machine: MachineArgs,
+    #[command(flatten)]
+    pub kernels: KernelListArgs,
+    #[command(flatten)]
+    pub seed: SeedArgs,
+    /// Runs of each kernel
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub runs: u32,
+    /// Level of intervals and verdicts, in percent
+    #[arg(long, value_name = "PCT", default_value_t = 95.0, value_parser = parse_confidence)]
+    pub confidence: f64,
+    /// Worker threads; the result is the same for any number [default: all CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Put what was measured on this host (ticks) into the JSON too, which is not the same twice
+    #[arg(long)]
+    pub measured: bool,
+    /// Exit with 1 when a row of the workload's own figures is proven worse
+    #[arg(long)]
+    pub check: bool,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// A level in percent, strictly between 50 and 100.
+fn parse_confidence(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(percent) if percent > 50.0 && percent < 100.0 => Ok(percent),
+        _ => Err("a level in percent above 50 and below 100 is wanted, like 95 or 99.9".into()),
+    }
+}
+
 /// `fairlab completions`
 #[derive(Debug, Args)]
 pub struct CompletionsVerb {
@@ -101,6 +160,14 @@ pub struct OutputArgs {
     /// Write to FILE; its suffix picks the format
     #[arg(short, long, global = true, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// What is to be simulated.
+#[derive(Clone, Debug, Args)]
+pub struct WorkloadArgs {
+    /// The workload with its options, in quotes or after `--`: 'schbench -m 2 -t 16'
+    #[arg(value_name = "WORKLOAD", required = true, num_args = 1..)]
+    pub workload: Vec<String>,
 }
 
 /// The machine to work on.

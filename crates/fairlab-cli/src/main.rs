@@ -8,9 +8,11 @@
 mod cli;
 mod commands;
 mod kernel_arg;
+mod machine_arg;
 mod output;
 mod progress;
 mod suggest;
+mod workload_arg;
 
 use std::process::ExitCode;
 
@@ -37,6 +39,8 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.verb {
         Verb::Kernels(args) => commands::kernels::run(&args),
+        Verb::Run(args) => commands::run::run(&args),
+        Verb::Compare(args) => commands::compare::run(&args),
         Verb::Completions(args) => commands::completions::run(&args),
         Verb::Man(args) => commands::man::run(&args),
     }

@@ -1,7 +1,5 @@
 //! A progress bar on standard error, for work that takes more than a second.
 
-#![expect(dead_code, reason = "no verb works for long yet")]
-
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 

@@ -18,7 +18,7 @@ use crate::costs::{CostTable, Distances, mask_words};
 use crate::cpu::Cpu;
 use crate::event_queue::{Due, EventQueue};
 use crate::fair_queue::FairQueue;
-use crate::metrics::{Counts, CpuTime, RunResult, TaskTime};
+use crate::metrics::{Counts, CpuTime, RunResult};
 use crate::observer::{Observer, SectionTimer};
 use crate::resources::Resources;
 use crate::task::{Phase, Task};
@@ -157,7 +157,8 @@ impl<'a> Engine<'a> {
             time: CpuTime::default(),
             tick_pending: false,
             idle_since: Timestamp::ZERO,
-            idle_stamp: 0,
+            // Every CPU went idle once while booting; zero would mean that it never did.
+            idle_stamp: 1,
             avg_idle: 2 * migration_cost,
             max_idle_balance_cost: migration_cost,
             wake_avg_idle: (0, 0),
@@ -314,31 +315,11 @@ impl<'a> Engine<'a> {
         let spec = &self.workload.programs[program.index()];
         let entity = self.world.ents.add_task(spec.nice, Policy::Normal);
         let weight = self.world.ents[entity].weight().0;
-        self.world.tasks.push(Task {
-            id,
-            entity,
-            program,
-            pc: 0,
-            loops: [(0, 0); fairlab_workload::ProgramBuilder::MAX_LOOPS],
-            depth: 0,
-            phase: Phase::Sleeping,
-            phase_after: Phase::Sleeping,
-            since: self.now,
-            cpu,
-            overhead: Nanos::ZERO,
-            work: Nanos::ZERO,
-            granted: false,
-            granted_at: self.now,
-            woken_at: None,
-            begun: Vec::new(),
-            avg: SchedAvg::new_task(&self.world.kernel, &EntityState::task(weight, false, false)),
-            recent_used_cpu: cpu,
-            wakee_flips: 0,
-            wakee_flip_decay_ts: 0,
-            last_wakee: None,
-            time: TaskTime::default(),
-            rng: Rng::stream(self.seed, &format!("task {}", id.0)),
-        });
+        let avg = SchedAvg::new_task(&self.world.kernel, &EntityState::task(weight, false, false));
+        let rng = Rng::stream(self.seed, &format!("task {}", id.0));
+        self.world
+            .tasks
+            .push(Task::new(id, entity, program, cpu, self.now, avg, rng));
         self.moved.push(false);
         self.alive += 1;
         id

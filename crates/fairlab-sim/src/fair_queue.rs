@@ -211,3 +211,47 @@ impl FairQueue {
         self.rq.check_preempt_wakeup(ents, wakee, flags, now)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::Task;
+    use fairlab_kernel::Release;
+    use fairlab_runqueue::Policy;
+    use fairlab_units::TaskId;
+    use fairlab_workload::ProgramId;
+
+    #[test]
+    fn a_new_task_brings_its_first_utilization_and_leaves_it_when_it_sleeps() {
+        for release in Release::ALL {
+            let kernel = Kernel::of(release);
+            let mut queue = FairQueue::new(&kernel, RqConfig::new(&kernel, 8), 1024);
+            let mut ents = Entities::new();
+            let entity = ents.add_task(0, Policy::Normal);
+            let weight = ents[entity].weight().0;
+            let state = EntityState::task(weight, false, false);
+            let mut task = Task::new(
+                TaskId(0),
+                entity,
+                ProgramId(0),
+                Default::default(),
+                Timestamp(0),
+                SchedAvg::new_task(&kernel, &state),
+                fairlab_rng::Rng::new(1),
+            );
+            task.avg.init_util(&kernel, &state, &queue.avg.avg, 1024);
+            // Half of what an empty CPU has to spare.
+            assert_eq!(task.avg.util_avg, 512, "{release}");
+            let at = |us: u64| Timestamp(us * 1_000);
+            let _ = queue.enqueue(&mut ents, &mut task, EnqueueFlags::NEW, at(10));
+            assert_eq!(queue.avg.avg.util_avg, 512, "{release}");
+            queue.set_next(&mut ents, &mut task, at(10));
+            let _ = queue.dequeue(&mut ents, &mut task, DequeueFlags::SLEEP, at(12));
+            queue.put_prev(&mut ents, &mut task, at(12));
+            queue.enter_idle(at(12));
+            queue.update_queue(at(100));
+            let left = queue.avg.avg.util_avg;
+            assert!((505..=512).contains(&left), "{release}: {left}");
+        }
+    }
+}

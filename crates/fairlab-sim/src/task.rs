@@ -63,6 +63,43 @@ pub(crate) struct Task {
 }
 
 impl Task {
+    /// A task that sleeps since `now`, at the start of its program, and belongs to `cpu`.
+    pub(crate) fn new(
+        id: TaskId,
+        entity: EntityId,
+        program: ProgramId,
+        cpu: CpuId,
+        now: Timestamp,
+        avg: SchedAvg,
+        rng: Rng,
+    ) -> Self {
+        Self {
+            id,
+            entity,
+            program,
+            pc: 0,
+            loops: [(0, 0); ProgramBuilder::MAX_LOOPS],
+            depth: 0,
+            phase: Phase::Sleeping,
+            phase_after: Phase::Sleeping,
+            since: now,
+            cpu,
+            overhead: Nanos::ZERO,
+            work: Nanos::ZERO,
+            granted: false,
+            granted_at: now,
+            woken_at: None,
+            begun: Vec::new(),
+            avg,
+            recent_used_cpu: cpu,
+            wakee_flips: 0,
+            wakee_flip_decay_ts: 0,
+            last_wakee: None,
+            time: TaskTime::default(),
+            rng,
+        }
+    }
+
     /// Enters `phase` at `now`, and books the time of the phase that ends.
     pub(crate) fn enter(&mut self, phase: Phase, now: Timestamp) {
         let span = now - self.since;

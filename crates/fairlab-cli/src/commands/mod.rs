@@ -1,5 +1,8 @@
 //! One file per verb, each with `run(args) -> Result<ExitCode>`.
 
+pub mod compare;
 pub mod completions;
 pub mod kernels;
+mod latency;
 pub mod man;
+pub mod run;

@@ -1,0 +1,208 @@
+//! `fairlab run`: one simulated run.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use fairlab::sim::{Distance, SimOptions};
+use fairlab::stats::table::{Align, LATENCY_PERCENTILES, Table, schbench};
+use fairlab::topology::Machine;
+use fairlab::workload::{Report as Form, Workload};
+use fairlab_experiment::{Outcome, Plan, execute};
+use serde::Serialize;
+
+use crate::cli::RunVerb;
+use crate::commands::latency::Latency;
+use crate::output::{Format, Output, Style};
+
+/// The JSON form.
+#[derive(Serialize)]
+struct Report {
+    fairlab: &'static str,
+    machine: String,
+    kernel: String,
+    workload: String,
+    seed: u64,
+    elapsed_ns: u64,
+    metrics: Vec<MetricReport>,
+    wakeup_delay: Latency,
+    counts: CountReport,
+    reasons: Vec<ReasonReport>,
+    utilization: f64,
+    scheduler_share: f64,
+    events: u64,
+    event_hash: String,
+}
+
+#[derive(Serialize)]
+struct MetricReport {
+    name: &'static str,
+    #[serde(flatten)]
+    latency: Latency,
+}
+
+#[derive(Serialize)]
+struct CountReport {
+    switches: u64,
+    preemptions: u64,
+    wakeups: u64,
+    forks: u64,
+    placements: u64,
+    probes: u64,
+    migrations: Vec<MigrationReport>,
+    balance_moves: u64,
+}
+
+#[derive(Serialize)]
+struct MigrationReport {
+    distance: &'static str,
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct ReasonReport {
+    reason: &'static str,
+    count: u64,
+}
+
+/// Simulates once and prints what came of it.
+pub fn run(args: &RunVerb) -> Result<ExitCode> {
+    let workload = args.workload.load()?;
+    let machine = args.machine.load()?;
+    let format = args.output.format()?;
+    let plan = Plan {
+        machine: &machine,
+        workload: &workload,
+        kernels: vec![args.kernel.kernel],
+        runs: 1,
+        seed: args.seed.seed,
+        costs: SimOptions::new(args.kernel.kernel, 0).costs,
+        ask_beside: false,
+        clock: None,
+        threads: 1,
+    };
+    let outcomes = execute(&plan, &|| {})?;
+    let outcome = outcomes.first().context("the run left no outcome")?;
+    let mut out = args.output.open()?;
+    match format {
+        Format::Json => out.json(&report(args, &machine, &workload, outcome))?,
+        Format::Text => print(&mut out, args, &machine, &workload, outcome)?,
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(args: &RunVerb, machine: &Machine, workload: &Workload, outcome: &Outcome) -> Report {
+    let counts = &outcome.counts;
+    Report {
+        fairlab: env!("CARGO_PKG_VERSION"),
+        machine: machine.name().to_owned(),
+        kernel: args.kernel.kernel.to_string(),
+        workload: workload.description.clone(),
+        seed: args.seed.seed,
+        elapsed_ns: outcome.elapsed.0,
+        metrics: workload
+            .metrics
+            .iter()
+            .zip(&outcome.metrics)
+            .map(|(metric, m)| MetricReport {
+                name: metric.name,
+                latency: Latency::of(&m.ns),
+            })
+            .collect(),
+        wakeup_delay: Latency::of(&outcome.wakeup_delay),
+        counts: CountReport {
+            switches: counts.switches,
+            preemptions: counts.preemptions,
+            wakeups: counts.wakeups,
+            forks: counts.forks,
+            placements: counts.placements,
+            probes: counts.probes,
+            migrations: Distance::ALL
+                .iter()
+                .zip(counts.migrations)
+                .map(|(d, count)| MigrationReport {
+                    distance: d.name(),
+                    count,
+                })
+                .collect(),
+            balance_moves: counts.balance_moves,
+        },
+        reasons: outcome
+            .reasons
+            .iter()
+            .map(|&(reason, count)| ReasonReport { reason, count })
+            .collect(),
+        utilization: outcome.utilization,
+        scheduler_share: outcome.scheduler_share,
+        events: outcome.events,
+        event_hash: format!("{:016x}", outcome.event_hash),
+    }
+}
+
+fn print(
+    out: &mut Output,
+    args: &RunVerb,
+    machine: &Machine,
+    workload: &Workload,
+    outcome: &Outcome,
+) -> Result<()> {
+    let title = format!(
+        "{} on {}, kernel {}, seed {}",
+        workload.description,
+        machine.name(),
+        args.kernel.kernel,
+        args.seed.seed
+    );
+    writeln!(out, "{}\n", out.paint(Style::Bold, &title))?;
+    match workload.report {
+        Form::Hackbench => {
+            writeln!(
+                out,
+                "Time: {}.{:03}",
+                outcome.elapsed.0 / 1_000_000_000,
+                outcome.elapsed.0 / 1_000_000 % 1_000
+            )?;
+        }
+        Form::Schbench | Form::Plain => {
+            let seconds = (outcome.elapsed.0 - workload.warmup.0).div_ceil(1_000_000_000);
+            for (metric, m) in workload.metrics.iter().zip(&outcome.metrics) {
+                let block = schbench(metric.title, "usec", seconds, &m.usec, &LATENCY_PERCENTILES);
+                write!(out, "{block}")?;
+            }
+        }
+    }
+    writeln!(out)?;
+    let counts = &outcome.counts;
+    let mut table = Table::new([("", Align::Left), ("", Align::Right)]);
+    let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
+    row(
+        "CPU utilization",
+        format!("{:.1} %", outcome.utilization * 100.0),
+    );
+    row(
+        "scheduler, of busy time",
+        format!("{:.2} %", outcome.scheduler_share * 100.0),
+    );
+    row("context switches", counts.switches.to_string());
+    row("preemptions", counts.preemptions.to_string());
+    row("wakeups", counts.wakeups.to_string());
+    row("forks", counts.forks.to_string());
+    for (distance, count) in Distance::ALL.iter().zip(counts.migrations).skip(1) {
+        row(
+            &format!("migrations, {}", distance.name()),
+            count.to_string(),
+        );
+    }
+    row("moved by the balancer", counts.balance_moves.to_string());
+    let per_placement = counts.probes as f64 / counts.placements.max(1) as f64;
+    row("probes per placement", format!("{per_placement:.2}"));
+    write!(out, "{}", table.to_text())?;
+    writeln!(out, "\nPlacements by reason")?;
+    let mut table = Table::new([("", Align::Left), ("", Align::Right)]);
+    for (reason, count) in &outcome.reasons {
+        table.row([(*reason).to_owned(), count.to_string()]);
+    }
+    write!(out, "{}", table.to_text())?;
+    Ok(())
+}
