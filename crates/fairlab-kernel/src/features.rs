@@ -106,6 +106,7 @@ macro_rules! features {
 features! {
 Domains {
     SD_LOAD_BALANCE             "xx....." "domains carry LOAD_BALANCE, and walks stop at one without it"
+    SD_SHARE_LLC_NAME           ".....xx" "the flag of cache sharers is printed as SHARE_LLC, not SHARE_PKG_RESOURCES"
     SD_CLS_LEVEL                "...xxxx" "a cluster level (CLS) lies between SMT and MC"
     SD_CLUSTER                  ".....xx" "the cluster level sets CLUSTER; sd_share_id and cpus_share_resources exist"
     SD_HYBRID_NO_CLS            "...x..." "x86 hybrid CPUs get SMT, MC and DIE only"

@@ -21,6 +21,7 @@ mod llc_ids;
 mod numa;
 mod options;
 mod overlap;
+mod render;
 mod tree;
 
 use alloc::vec::Vec;
@@ -34,6 +35,7 @@ pub use error::BuildError;
 pub use flags::DomainFlags;
 pub use numa::{NumaKind, NumaTopology};
 pub use options::{BuildOptions, Partition};
+pub use render::Rendering;
 
 /// Index of a mask in [`Domains`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,0 +1,11 @@
+//! Integration tests of `fairlab-topology`: what is built is what the specification says.
+
+mod asymmetry;
+mod capacities;
+mod degenerate;
+mod machines;
+mod numa;
+mod partitions;
+mod properties;
+mod rendering;
+mod worked_examples;
