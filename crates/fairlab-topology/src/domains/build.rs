@@ -172,11 +172,12 @@ struct Assembly<'a> {
     domains: Vec<SchedDomain>,
     groups: Vec<SchedGroup>,
     capacities: Vec<GroupCapacity>,
-    /// By level and CPU under whose number the level keeps the object.
-    capacity_ids: BTreeMap<(u32, CpuId), CapacityId>,
+    /// By level and span. (The kernel has one per level and first CPU of the balance mask; those
+    /// CPUs make exactly this group at the level, so it is the same.)
+    capacity_ids: BTreeMap<(u32, MaskId), CapacityId>,
     shared: Vec<SharedStart>,
-    /// By level and first CPU of the span.
-    shared_ids: BTreeMap<(usize, CpuId), SharedId>,
+    /// By level and span.
+    shared_ids: BTreeMap<(usize, MaskId), SharedId>,
     base: PerCpu<Option<DomainId>>,
 }
 
@@ -270,9 +271,7 @@ impl Assembly<'_> {
     fn domain(&mut self, cpu: CpuId, link: &Link, tree: &Tree, masks: &MaskTable) -> SchedDomain {
         let raw = &tree.chain(cpu)[link.level];
         let span_weight = masks.weight(raw.span);
-        let shared = link
-            .shared
-            .map(|level| self.shared(level, cpu, tree, masks));
+        let shared = link.shared.map(|level| self.shared(level, cpu, tree));
         SchedDomain {
             cpu,
             name: self.levels.table[link.level].name,
@@ -295,9 +294,9 @@ impl Assembly<'_> {
     }
 
     /// The shared object of the domain of `cpu` at `level`.
-    fn shared(&mut self, level: usize, cpu: CpuId, tree: &Tree, masks: &MaskTable) -> SharedId {
+    fn shared(&mut self, level: usize, cpu: CpuId, tree: &Tree) -> SharedId {
         let raw = &tree.chain(cpu)[level];
-        let key = (level, masks.first(raw.span));
+        let key = (level, raw.span);
         let next = SharedId(self.shared.len() as u32);
         let id = *self.shared_ids.entry(key).or_insert(next);
         if id == next {
@@ -367,9 +366,8 @@ impl Assembly<'_> {
                                 Some(known) => known.clone(),
                                 None => {
                                     let made = &nodes.groups[number as usize];
-                                    let key = (made.level, masks.first(made.balance_mask));
                                     let spans = (made.span, made.balance_mask);
-                                    self.group(spans, made.flags, key, packing, masks)
+                                    self.group(spans, made.flags, made.level, packing, masks)
                                 }
                             };
                             node_groups[number as usize] = Some(group.clone());
@@ -394,8 +392,7 @@ impl Assembly<'_> {
         for &number in ring {
             let object = &by_level[level].objects[number as usize];
             let spans = (object.span, object.span);
-            let key = (level as u32, object.key);
-            let group = self.group(spans, object.flags, key, packing, masks);
+            let group = self.group(spans, object.flags, level as u32, packing, masks);
             self.groups.push(group);
         }
     }
@@ -404,13 +401,13 @@ impl Assembly<'_> {
         &mut self,
         (span, balance_mask): (MaskId, MaskId),
         flags: DomainFlags,
-        capacity_key: (u32, CpuId),
+        level: u32,
         packing: bool,
         masks: &MaskTable,
     ) -> SchedGroup {
         let cpus = masks.get(span);
         let next = CapacityId(self.capacities.len() as u32);
-        let capacity = *self.capacity_ids.entry(capacity_key).or_insert(next);
+        let capacity = *self.capacity_ids.entry((level, span)).or_insert(next);
         if capacity == next {
             let of_nodes = flags.has(DomainFlags::NUMA);
             self.capacities.push(self.group_capacity(cpus, of_nodes));

@@ -19,8 +19,6 @@ pub(super) struct GroupObject {
     pub(super) span: MaskId,
     /// Flags of the child; removing levels changes them.
     pub(super) flags: DomainFlags,
-    /// The CPU under whose number the level keeps the object.
-    pub(super) key: CpuId,
     /// Position in its ring.
     place: u32,
 }
@@ -29,7 +27,8 @@ pub(super) struct GroupObject {
 #[derive(Default)]
 pub(super) struct LevelGroups {
     pub(super) objects: Vec<GroupObject>,
-    /// The object kept under each CPU number.
+    /// The object of each span, by number of the mask. (The kernel keeps it under the number of the
+    /// span's first CPU, which is the same wherever the spans of a level are disjoint.)
     object_of: Vec<u32>,
     /// The ring of each span, as objects.
     rings: BTreeMap<u32, Vec<u32>>,
@@ -110,20 +109,19 @@ impl LevelGroups {
         masks: &mut MaskTable,
     ) -> u32 {
         let child = tree.below(cpu, number);
-        let key = child.map_or(cpu, |c| masks.first(c.span));
-        if self.object_of.len() <= key.index() {
-            self.object_of.resize(key.index() + 1, NONE);
+        let span = child.map_or_else(|| masks.single(cpu), |c| c.span);
+        let key = span.0 as usize;
+        if self.object_of.len() <= key {
+            self.object_of.resize(key + 1, NONE);
         }
-        let known = self.object_of[key.index()];
-        if known != NONE {
-            return known;
+        if self.object_of[key] != NONE {
+            return self.object_of[key];
         }
         let object = self.objects.len() as u32;
-        self.object_of[key.index()] = object;
+        self.object_of[key] = object;
         self.objects.push(GroupObject {
-            span: child.map_or_else(|| masks.single(cpu), |c| c.span),
+            span,
             flags: child.map_or(DomainFlags::NONE, |c| c.flags),
-            key,
             place: NONE,
         });
         object
