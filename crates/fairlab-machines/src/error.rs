@@ -49,10 +49,10 @@ pub enum MachineLoadError {
         /// What is wrong, and where.
         problem: String,
     },
-    /// A sysfs tree lacks what makes a machine.
+    /// A tree or file lacks what makes a machine.
     #[error("{place}: {problem}")]
-    Sysfs {
-        /// The tree.
+    Missing {
+        /// The tree or file.
         place: String,
         /// What is missing, and where it was looked for.
         problem: String,

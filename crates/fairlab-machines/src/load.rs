@@ -11,7 +11,7 @@ use crate::MachineLoadError;
 use crate::archive::{self, Compression};
 use crate::error::shorten;
 use crate::tree::{MemoryTree, Tree};
-use crate::{catalogue, names, short, sysfs};
+use crate::{catalogue, hwloc, json, names, qemu, short, sysfs};
 
 /// Settings of [`load`].
 #[derive(Clone, Debug)]
@@ -37,8 +37,8 @@ impl Default for LoadOptions {
 ///    a directory with `sys/devices/system/cpu` at most three folders down; a tar archive of one
 ///    (plain, gz, bz2, xz, told by its first bytes); hwloc XML; fairlab JSON.
 /// 4. QEMU options (`-smp 16,sockets=2 -numa node,cpus=0-7`).
-/// 5. A short spec (`2s:20c:2t`, see [`crate::short`]).
-/// 6. A hwloc synthetic string (`package:2 core:4 pu:2`).
+/// 5. A hwloc synthetic string (`package:2 core:4 pu:2`).
+/// 6. A short spec (`2s:20c:2t`, see [`crate::short`]).
 ///
 /// Without `#subpath`, of several trees the first by path is taken, and an oddity names the others.
 /// Write `./power9` for a file that is called like a built-in machine.
@@ -56,6 +56,12 @@ pub fn load(reference: &str, options: &LoadOptions) -> Result<Machine, MachineLo
     }
     if let Some((path, selector)) = existing(reference) {
         return load_path(&path, selector);
+    }
+    if qemu::looks_like(reference) {
+        return qemu::parse(reference);
+    }
+    if hwloc::synthetic::looks_like(reference) {
+        return hwloc::synthetic::parse(reference);
     }
     if short::looks_like(reference) {
         return short::parse(reference);
@@ -107,10 +113,27 @@ fn load_path(path: &Path, selector: Option<&str>) -> Result<Machine, MachineLoad
     if let Some(compression) = archive::detect(&head) {
         return load_archive(path, compression, selector);
     }
-    Err(MachineLoadError::UnknownFormat {
-        path: path.to_owned(),
-        found: describe(&head),
-    })
+    let name = short_name(path);
+    let text_format = if hwloc::is_xml(&head) {
+        hwloc::load
+    } else if json::is_json(&head) {
+        json::load
+    } else {
+        return Err(MachineLoadError::UnknownFormat {
+            path: path.to_owned(),
+            found: describe(&head),
+        });
+    };
+    if let Some(selector) = selector {
+        return Err(MachineLoadError::Missing {
+            place: path.display().to_string(),
+            problem: format!(
+                "`#{}` selects nothing: it holds one machine",
+                shorten(selector)
+            ),
+        });
+    }
+    text_format(path, &name)
 }
 
 /// What a file of no known format starts with.
@@ -207,7 +230,7 @@ fn select(
     selector: Option<&str>,
     what: &str,
 ) -> Result<(String, Vec<String>), MachineLoadError> {
-    let error = |problem: String| MachineLoadError::Sysfs {
+    let error = |problem: String| MachineLoadError::Missing {
         place: path.display().to_string(),
         problem,
     };

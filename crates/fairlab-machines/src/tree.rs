@@ -169,29 +169,20 @@ impl MemoryTree {
         };
         let prefix = format!("{path}/");
         let mut names: Vec<String> = Vec::new();
-        let mut add = |full: &str| {
-            let name = full[prefix.len()..].split('/').next().unwrap_or_default();
-            if names.last().is_none_or(|n| n != name) {
-                names.push(name.to_owned());
-            }
-        };
         let mut from = prefix.clone();
         // One step per child, not per node below it: directories hold thousands.
-        loop {
-            let Some((full, _)) = self.nodes.range(from.clone()..).next() else {
+        while let Some((full, _)) = self.nodes.range(from..).next() {
+            let Some(below) = full.strip_prefix(&prefix) else {
                 break;
             };
-            if !full.starts_with(&prefix) {
-                break;
-            }
-            add(full);
-            let child = full[prefix.len()..].split('/').next().unwrap_or_default();
-            // '0' is the character after '/': skips everything inside the child, and the child.
-            from = if full.len() == prefix.len() + child.len() {
+            let child = below.split('/').next().unwrap_or_default();
+            // What sorts next after the child itself, or after everything inside it: '0' follows '/'.
+            from = if below.len() == child.len() {
                 format!("{full}\0")
             } else {
                 format!("{prefix}{child}0")
             };
+            names.push(child.to_owned());
         }
         names.sort_unstable();
         names.dedup();

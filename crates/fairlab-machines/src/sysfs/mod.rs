@@ -38,7 +38,7 @@ const CPU: &str = "sys/devices/system/cpu";
 
 /// Reads the tree; `place` is what messages call it, `name` what the machine is called.
 pub(crate) fn import(tree: &Tree, place: &str, name: &str) -> Result<Machine, MachineLoadError> {
-    let missing = |problem: String| MachineLoadError::Sysfs {
+    let missing = |problem: String| MachineLoadError::Missing {
         place: place.to_owned(),
         problem,
     };

@@ -1,5 +1,6 @@
 //! Tests of the crate as callers see it.
 
 mod catalogue;
+mod shared_data;
 mod short_specs;
 mod support;

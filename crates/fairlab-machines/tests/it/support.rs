@@ -29,7 +29,6 @@ pub fn error(reference: &str) -> String {
 }
 
 /// Folder of the shared machine dumps, or `None` with a message.
-#[allow(dead_code, reason = "used where the dumps are present")]
 pub fn topologies() -> Option<PathBuf> {
     let root = std::env::var_os("FAIRLAB_DATA").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
