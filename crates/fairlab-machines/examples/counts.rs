@@ -12,6 +12,15 @@ fn main() {
             Ok(machine) => {
                 let json = serde_json::to_string(&summary(&machine)).unwrap_or_default();
                 println!("{json}");
+                if std::env::var_os("DRAW").is_some() {
+                    print!("{}", fairlab_machines::draw(&machine));
+                    for finding in fairlab_machines::check(&machine) {
+                        println!(
+                            "{:?}: {}: {}",
+                            finding.severity, finding.what, finding.meaning
+                        );
+                    }
+                }
                 for odd in machine.oddities() {
                     eprintln!("{reference}: {}: {}", odd.what, odd.action);
                 }

@@ -20,6 +20,9 @@
 
 mod archive;
 pub mod catalogue;
+mod check;
+mod diff;
+mod draw;
 mod error;
 mod groups;
 mod hwloc;
@@ -34,6 +37,9 @@ mod summary;
 mod sysfs;
 mod tree;
 
+pub use check::{Finding, Severity, check};
+pub use diff::{Difference, diff};
+pub use draw::{cpu_list, draw};
 pub use error::MachineLoadError;
 pub use json::to_json;
 pub use load::{LoadOptions, load};
