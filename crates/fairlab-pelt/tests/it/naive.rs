@@ -84,7 +84,8 @@ pub fn series(periods: u128, first: u128, last: u128) -> u128 {
         if n > 2016 {
             0
         } else {
-            (units << 32) * u128::from(powers()[(n % 32) as usize]) >> (n / 32) >> 32
+            let scaled = (units << 32) * u128::from(powers()[(n % 32) as usize]);
+            scaled >> (n / 32 + 32)
         }
     };
     let whole: u128 = (1..periods.min(4000)).map(|n| fraction(1024, n)).sum();
