@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use fairlab_kernel::{Feature, Kernel};
+
 macro_rules! reasons {
     ($($name:ident $text:literal $doc:literal)*) => {
         /// Why a CPU was chosen: one variant per documented path.
@@ -71,6 +73,59 @@ reasons! {
 }
 
 impl Reason {
+    /// Can `kernel` answer so?
+    #[must_use]
+    pub const fn applies_to(self, kernel: &Kernel) -> bool {
+        use Feature as F;
+        let one_pass = kernel.has(F::SIS_ONE_PASS);
+        match self {
+            Self::CurrentCpu => kernel.has(F::WAKE_CURRENT_CPU),
+            Self::EnergyRace => !(kernel.has(F::EAS_MARGIN) && kernel.has(F::EAS_ALL_DOMAINS)),
+            Self::KthreadStack => kernel.has(F::SIS_KTHREAD_STACK),
+            Self::CapacityFits | Self::CapacityBest | Self::CapacityTarget => {
+                kernel.has(F::SIS_ASYM_SCAN)
+            }
+            Self::ScanSchedIdle => !one_pass && !kernel.has(F::SIS_SCHED_IDLE),
+            Self::IdleThread => one_pass,
+            Self::TargetSmt => !one_pass,
+            Self::PrevSmt => one_pass && kernel.has(F::SIS_PREV_SMT),
+            Self::ClusterIdleCore | Self::ClusterIdleCpu => {
+                one_pass && kernel.has(F::SIS_CLUSTER) && kernel.has(F::SD_CLUSTER)
+            }
+            Self::PrevFallback | Self::RecentFallback => {
+                kernel.has(F::SIS_CLUSTER_FALLBACK) && kernel.has(F::SD_CLUSTER)
+            }
+            Self::TargetNoScan => {
+                !one_pass
+                    || kernel.has(F::SIS_THIS_LLC)
+                    || kernel.has(F::SIS_PROP)
+                    || kernel.has(F::SIS_UTIL)
+            }
+            Self::TargetBudget => kernel.has(F::SIS_PROP) || kernel.has(F::SIS_UTIL),
+            Self::OnlyCpu
+            | Self::FallbackNode
+            | Self::FallbackAllowed
+            | Self::FallbackWidened
+            | Self::EnergyNoUtil
+            | Self::EnergyPrev
+            | Self::EnergyBest
+            | Self::TargetIdle
+            | Self::PrevIdle
+            | Self::RecentIdle
+            | Self::NoLlc
+            | Self::IdleCore
+            | Self::IdleCpu
+            | Self::Target
+            | Self::NoDomain
+            | Self::SlowNoneAllowed
+            | Self::SlowLocal
+            | Self::SlowOnlyCpu
+            | Self::SlowSchedIdle
+            | Self::SlowIdle
+            | Self::SlowLeastLoaded => true,
+        }
+    }
+
     /// The reason called `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

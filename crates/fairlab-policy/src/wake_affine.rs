@@ -158,3 +158,68 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         (this < prev).then_some(Affine::Weight)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loads are those of the waking CPU, the waker, the wakee, and the previous CPU.
+    fn case(
+        loads: (u64, u64, u64, u64),
+        capacities: (u64, u64),
+        pct: u32,
+        sync: bool,
+    ) -> Option<(i64, i64)> {
+        Weights {
+            this_load: loads.0,
+            waker: sync.then_some(loads.1),
+            wakee: loads.2,
+            prev_load: loads.3,
+            this_capacity: capacities.0,
+            prev_capacity: capacities.1,
+            imbalance_pct: pct,
+            biased: true,
+        }
+        .compare()
+    }
+
+    const FULL: (u64, u64) = (1024, 1024);
+
+    #[test]
+    fn weights_follow_the_examples_of_the_spec() {
+        let table = [
+            (
+                case((1024, 1024, 512, 1024), FULL, 117, true),
+                (52_428_800, 56_623_105),
+            ),
+            (
+                case((1024, 1024, 512, 1024), FULL, 117, false),
+                (157_286_400, 56_623_104),
+            ),
+            (
+                case((0, 0, 512, 1024), FULL, 117, false),
+                (52_428_800, 56_623_104),
+            ),
+            (
+                case((0, 0, 512, 1024), FULL, 125, false),
+                (52_428_800, 58_720_256),
+            ),
+            (
+                case((500, 0, 512, 1600), FULL, 117, false),
+                (103_628_800, 120_324_096),
+            ),
+            (
+                case((0, 0, 300, 600), (1024, 512), 117, false),
+                (15_360_000, 33_177_600),
+            ),
+        ];
+        for (ours, spec) in table {
+            assert_eq!(ours, Some(spec));
+        }
+    }
+
+    #[test]
+    fn a_waker_heavier_than_its_queue_decides_at_once() {
+        assert_eq!(case((512, 600, 200, 0), FULL, 117, true), None);
+    }
+}

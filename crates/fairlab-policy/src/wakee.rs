@@ -72,3 +72,23 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         is_wide
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_wakers_are_many_to_many() {
+        let cases = [
+            ((100, 10, 8), true),
+            ((64, 8, 8), true),
+            ((63, 8, 8), false),
+            ((64, 7, 8), false),
+            ((8, 64, 8), true),
+            ((0, 1000, 16), false),
+        ];
+        for ((waker, wakee, llc_size), wide) in cases {
+            assert_eq!(wake_wide(waker, wakee, llc_size), wide, "{waker} {wakee}");
+        }
+    }
+}

@@ -4,113 +4,101 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use fairlab_kernel::{Kernel, Release};
-use fairlab_policy::{Context, Event, Explain, MachineView, Section, Signals, TaskView, WakeFlags};
-use fairlab_topology::domains::{
-    CapacityId, DomainFlags, DomainSpec, Domains, DomainsBuilder, GroupCapacity, GroupSpec,
-    SharedId,
+use fairlab_policy::{
+    Context, Cost, Event, Explain, MachineView, PerfDomain, Section, Signals, TaskView, WakeFlags,
 };
-use fairlab_units::{CpuId, CpuMask, TaskId};
+use fairlab_topology::domains::{
+    self, BuildOptions, CapacityId, DomainId, Domains, GroupCapacity, SharedId,
+};
+use fairlab_topology::{Cpu, Machine, MachineBuilder, Node};
+use fairlab_units::{CpuId, CpuMask, NodeId, TaskId};
 
 pub fn cpus(nr: usize, list: &[u32]) -> CpuMask {
     CpuMask::from_cpus(nr, list.iter().map(|c| CpuId(*c)))
 }
 
-/// One level of a hand-made topology: name, extra flags, and the CPUs of each domain.
-pub struct Level {
-    pub name: &'static str,
-    pub flags: DomainFlags,
-    pub pct: u32,
-    pub imb_numa_nr: u32,
-    pub parts: Vec<Vec<u32>>,
+/// A machine of equal parts, numbered so that the threads of a core follow each other.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub nodes: u32,
+    /// LLCs of a node.
+    pub llcs: u32,
+    /// Clusters of an LLC; 0 for none.
+    pub clusters: u32,
+    /// Cores of a cluster (or LLC).
+    pub cores: u32,
+    /// Threads of a core.
+    pub threads: u32,
+    /// CPUs outside all domains.
+    pub isolated: &'static [u32],
+    /// Capacity by CPU; empty for 1024 everywhere.
+    pub capacity: &'static [u32],
 }
 
-/// Consecutive groups of `size` CPUs out of `nr`.
-pub fn parts(nr: u32, size: u32) -> Vec<Vec<u32>> {
-    (0..nr / size)
-        .map(|i| (i * size..(i + 1) * size).collect())
-        .collect()
-}
-
-pub fn level(name: &'static str, nr: u32, size: u32) -> Level {
-    let (flags, pct) = match name {
-        "SMT" => (DomainFlags::SHARE_CPUCAPACITY | DomainFlags::SHARE_LLC, 110),
-        "CLS" => (DomainFlags::CLUSTER | DomainFlags::SHARE_LLC, 117),
-        "MC" => (DomainFlags::SHARE_LLC, 117),
-        "NUMA" => (DomainFlags::NUMA | DomainFlags::SERIALIZE, 117),
-        _ => (DomainFlags::NONE, 117),
-    };
-    Level {
-        name,
-        flags,
-        pct,
-        imb_numa_nr: 0,
-        parts: parts(nr, size),
-    }
-}
-
-/// Builds the domains of `levels`, lowest first. Every domain balances at fork, exec and newidle and
-/// pulls wakees.
-pub fn domains(kernel: &Kernel, nr: usize, levels: &[Level], capacity: &[u32]) -> Domains {
-    let mut builder = DomainsBuilder::new(nr);
-    let own: Vec<Vec<u32>> = (0..nr as u32).map(|c| vec![c]).collect();
-    let capacity_of = |c: &u32| u64::from(capacity.get(*c as usize).copied().unwrap_or(1024));
-    for cpu in 0..nr as u32 {
-        let mut chain = Vec::new();
-        let mut below = &own;
-        for (number, level) in levels.iter().enumerate() {
-            let span = level.parts.iter().find(|p| p.contains(&cpu)).unwrap();
-            let mut groups: Vec<&Vec<u32>> =
-                below.iter().filter(|g| span.contains(&g[0])).collect();
-            if groups.len() > 1 {
-                let local = groups.iter().position(|g| g.contains(&cpu)).unwrap();
-                groups.rotate_left(local);
-                let below_flags = if number > 0 {
-                    levels[number - 1].flags
-                } else {
-                    DomainFlags::NONE
-                };
-                chain.push(DomainSpec {
-                    name: level.name,
-                    level: number as u32,
-                    span: cpus(nr, span),
-                    flags: level.flags
-                        | DomainFlags::LOAD_BALANCE
-                        | DomainFlags::BALANCE_NEWIDLE
-                        | DomainFlags::BALANCE_EXEC
-                        | DomainFlags::BALANCE_FORK
-                        | DomainFlags::WAKE_AFFINE,
-                    imbalance_pct: level.pct,
-                    cache_nice_tries: 1,
-                    busy_factor: 16,
-                    min_interval: 8,
-                    max_interval: 16,
-                    imb_numa_nr: level.imb_numa_nr,
-                    has_shared: level.flags.has(DomainFlags::SHARE_LLC),
-                    groups: groups
-                        .iter()
-                        .map(|g| GroupSpec {
-                            span: cpus(nr, g),
-                            balance_mask: cpus(nr, g),
-                            cores: 1,
-                            flags: below_flags,
-                            asym_prefer_cpu: CpuId(g[0]),
-                            capacity: GroupCapacity {
-                                capacity: g.iter().map(capacity_of).sum(),
-                                min: g.iter().map(capacity_of).min().unwrap(),
-                                max: g.iter().map(capacity_of).max().unwrap(),
-                            },
-                        })
-                        .collect(),
-                });
-            }
-            below = &level.parts;
+impl Shape {
+    pub const fn llc(cores: u32, threads: u32) -> Self {
+        Self {
+            nodes: 1,
+            llcs: 1,
+            clusters: 0,
+            cores,
+            threads,
+            isolated: &[],
+            capacity: &[],
         }
-        builder.chain(CpuId(cpu), chain).unwrap();
-        builder
-            .capacity(CpuId(cpu), capacity_of(&cpu) as u32)
-            .unwrap();
     }
-    builder.build(kernel)
+
+    pub const fn nr(&self) -> u32 {
+        let clusters = if self.clusters == 0 { 1 } else { self.clusters };
+        self.nodes * self.llcs * clusters * self.cores * self.threads
+    }
+
+    pub fn machine(&self) -> Machine {
+        let mut builder = MachineBuilder {
+            name: "test".into(),
+            ..MachineBuilder::default()
+        };
+        let per_cluster = self.cores * self.threads;
+        let per_llc = per_cluster * self.clusters.max(1);
+        let per_node = per_llc * self.llcs;
+        for id in 0..self.nr() {
+            let mut cpu = Cpu::new(CpuId(id));
+            cpu.core = id / self.threads;
+            cpu.cluster = (self.clusters > 0).then_some(id / per_cluster);
+            cpu.llc = Some(id / per_llc);
+            cpu.package = Some(id / per_node);
+            cpu.node = NodeId(id / per_node);
+            cpu.isolated = self.isolated.contains(&id);
+            if let Some(capacity) = self.capacity.get(id as usize) {
+                cpu.capacity = *capacity;
+            }
+            builder.cpus.push(cpu);
+        }
+        for id in 0..self.nodes {
+            builder.nodes.push(Node {
+                id: NodeId(id),
+                distances: (0..self.nodes)
+                    .map(|other| if other == id { 10 } else { 20 })
+                    .collect(),
+                memory_kb: None,
+            });
+        }
+        builder.build().unwrap()
+    }
+
+    pub fn domains(&self, kernel: &Kernel) -> Domains {
+        domains::build(&self.machine(), kernel, &BuildOptions::default()).unwrap()
+    }
+
+    /// All CPUs busy with one task each.
+    pub fn state(&self, kernel: &Kernel) -> State {
+        let mut state = State::new(self.domains(kernel));
+        let per_node = (self.nr() / self.nodes) as usize;
+        for (id, cpu) in state.cpus.iter_mut().enumerate() {
+            cpu.node = id / per_node;
+        }
+        state
+    }
 }
 
 /// What one CPU looks like.
@@ -145,6 +133,8 @@ pub struct State {
     pub h_load_current: u64,
     pub uclamp_used: bool,
     pub imbalanced: BTreeSet<u32>,
+    pub perf: Vec<PerfDomain>,
+    pub overutilized: bool,
     pub sections: RefCell<Vec<(Section, bool)>>,
 }
 
@@ -179,6 +169,8 @@ impl State {
             h_load_current: 0,
             uclamp_used: false,
             imbalanced: BTreeSet::new(),
+            perf: Vec::new(),
+            overutilized: false,
             sections: RefCell::default(),
             domains,
         }
@@ -258,7 +250,7 @@ impl MachineView for State {
     fn avg_idle(&self, _cpu: CpuId) -> u64 {
         self.avg_idle
     }
-    fn avg_scan_cost(&self, _domain: fairlab_topology::domains::DomainId) -> u64 {
+    fn avg_scan_cost(&self, _domain: DomainId) -> u64 {
         self.avg_scan_cost
     }
     fn idle_stamp(&self, cpu: CpuId) -> u64 {
@@ -292,10 +284,16 @@ impl MachineView for State {
     fn uclamp_used(&self) -> bool {
         self.uclamp_used
     }
-    fn enter(&self, section: Section) {
+    fn perf_domains(&self) -> &[PerfDomain] {
+        &self.perf
+    }
+    fn is_overutilized(&self) -> bool {
+        self.overutilized
+    }
+    fn enter(&self, section: Section, _cost: &Cost) {
         self.sections.borrow_mut().push((section, true));
     }
-    fn leave(&self, section: Section) {
+    fn leave(&self, section: Section, _cost: &Cost) {
         self.sections.borrow_mut().push((section, false));
     }
 }

@@ -4,6 +4,10 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod asymmetric;
 mod balance;
 mod idle_sibling;
 mod machine;
+mod reasons;
+mod slow_path;
+mod wakeup;
