@@ -54,7 +54,7 @@ impl FairRq {
         }
         self.apply(ents, id, change);
         if is_queued {
-            resched = resched.or(self.enqueue(ents, id, EnqueueFlags::MOVED, now));
+            resched = resched.or(self.enqueue(ents, id, EnqueueFlags::RESTORED, now));
         }
         if is_running {
             self.set_next_again(ents, id, now);

@@ -167,11 +167,14 @@ impl CfsRq {
 
     /// Ends the protection of the running entity.
     pub(crate) fn cancel_protection(&self, cfg: &RqConfig, ents: &mut Entities, id: EntityId) {
+        if !self.is_protected(cfg, ents, id) {
+            return;
+        }
         let entity = ents.at(id);
         if cfg.vprot {
             entity.vprot = entity.vruntime;
-        } else if entity.vlag as u64 == entity.deadline.0 {
-            entity.vlag = entity.vlag.wrapping_add(1);
+        } else {
+            entity.vlag = entity.deadline.0.wrapping_add(1) as i64;
         }
     }
 

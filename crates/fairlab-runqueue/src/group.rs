@@ -221,7 +221,7 @@ impl FairRq {
             below = ents[at].queue as usize;
             let queue = &mut self.queues[below];
             queue.h_nr_queued += 1;
-            queue.h_nr_runnable += 1;
+            queue.h_nr_runnable += u32::from(!ents[id].delayed);
             queue.h_nr_idle += u32::from(idle);
         }
         resched

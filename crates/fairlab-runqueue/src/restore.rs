@@ -188,4 +188,9 @@ impl FairRq {
     pub fn pick_only(&self, ents: &Entities, protect: bool) -> Option<EntityId> {
         self.queues[0].pick_eevdf(&self.cfg, ents, protect).some()
     }
+
+    /// Lets a delayed task leave that was picked, and nothing else; see [`Self::pop_left`].
+    pub fn complete_only(&mut self, ents: &mut Entities, id: EntityId, now: Timestamp) {
+        self.complete_delayed(ents, id, now);
+    }
 }

@@ -46,8 +46,15 @@ impl EnqueueFlags {
         new: true,
         migrated: false,
     };
-    /// A task that did not sleep: moved by the balancer, or put back after a change.
+    /// A task that did not sleep and comes from another CPU.
     pub const MOVED: Self = Self {
+        wakeup: false,
+        new: false,
+        migrated: true,
+    };
+    /// A task that is put back after a change.
+    #[doc(alias = "ENQUEUE_RESTORE")]
+    pub const RESTORED: Self = Self {
         wakeup: false,
         new: false,
         migrated: false,
@@ -224,6 +231,14 @@ impl FairRq {
         core::iter::successors(self.newest.some(), |id| ents[*id].older.some())
     }
 
+    /// Puts a task to the front of the list, as the balancer does with tasks that it examined and
+    /// left where they are.
+    pub fn move_to_newest(&mut self, ents: &mut Entities, id: EntityId) {
+        debug_assert!(ents[id].on_rq, "only queued tasks are listed");
+        self.unlink(ents, id);
+        self.push_newest(ents, id);
+    }
+
     /// All tasks of the CPU, groups included, least recently enqueued or run first.
     pub fn iter_oldest<'a>(&self, ents: &'a Entities) -> impl Iterator<Item = EntityId> + 'a {
         core::iter::successors(self.oldest.some(), |id| ents[*id].newer.some())
@@ -300,7 +315,6 @@ impl FairRq {
             let entity = ents.at(id);
             entity.vruntime = entity.vruntime.minus(floor.0);
         }
-        ents.at(id).exec_start = Timestamp::ZERO;
     }
 
     /// Adds a task, or wakes a delayed one where it is.
@@ -312,7 +326,8 @@ impl FairRq {
         flags: EnqueueFlags,
         now: Timestamp,
     ) -> Resched {
-        if ents[id].delayed {
+        let delayed = ents[id].delayed;
+        if delayed && ents[id].on_rq {
             return self.requeue_delayed(ents, id, now);
         }
         debug_assert!(!ents[id].on_rq, "an entity is enqueued once");
@@ -323,7 +338,7 @@ impl FairRq {
         self.push_newest(ents, id);
         let queue = &mut self.queues[ents[id].queue as usize];
         queue.h_nr_queued += 1;
-        queue.h_nr_runnable += 1;
+        queue.h_nr_runnable += u32::from(!delayed);
         queue.h_nr_idle += u32::from(idle);
         if queue.entity != EntityId::NONE {
             resched = resched.or(self.enqueue_above(ents, id, idle, now));
@@ -636,7 +651,7 @@ impl FairRq {
         }
         ents.at(id).on_rq = false;
         queue.account_dequeue(&ents[id]);
-        if ents[id].delayed {
+        if ents[id].delayed && flags.sleep {
             let entity = ents.at(id);
             entity.delayed = false;
             if cfg.delay_zero {
