@@ -1,11 +1,15 @@
 //! Checks and chores in Rust: `cargo xtask oracle`, `cargo xtask layers`, `cargo xtask no-std`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+mod arrows;
+mod layers;
+mod no_std;
 mod oracle;
 
 /// Checks and chores of the fairlab repository.
@@ -25,11 +29,22 @@ enum Command {
         /// A recording, or a folder that is searched for recordings.
         path: PathBuf,
     },
+    /// Check that crates use each other only as the table of arrows allows.
+    Layers,
+    /// Build the crates that do without a standard library, without one.
+    NoStd,
+}
+
+/// The cargo that started us.
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 fn main() -> ExitCode {
     let result: Result<ExitCode> = match Cli::parse().command {
         Command::Oracle { kind, path } => oracle::run(kind, &path),
+        Command::Layers => layers::run(),
+        Command::NoStd => no_std::run(),
     };
     match result {
         Ok(code) => code,

@@ -1,0 +1,133 @@
+//! Which crate may use which.
+//!
+//! This table is the architecture: words at the bottom, faces at the top, arrows only downwards. Why
+//! it looks like this:
+//!
+//! * `policy` does not know who asks. It sees a machine through a trait of its own, so that the
+//!   simulator, recordings of real kernels and other users share one copy of the code.
+//! * `runqueue` and `policy` do not know each other: one says who runs next on a CPU, the other where
+//!   a task goes. They meet in `sim`.
+//! * `sim` has no input, output, clock or threads; it is handed machines and loads, and gives events.
+//! * Floats begin in `stats`, formats and the host in layer 4, and nothing below depends on them.
+//! * Layers 0 to 3 have no dependency from outside, so nothing outside can change what they decide,
+//!   and the crates marked `no_std` need no operating system (`cargo xtask no-std` builds them
+//!   without one).
+//!
+//! A new arrow is one more name in a line here, to be argued in the message of its commit.
+
+/// A crate of the workspace and what it may use.
+pub struct Row {
+    /// The layer: arrows point to the same layer or a lower one.
+    pub layer: u8,
+    /// The package name.
+    pub name: &'static str,
+    /// The crates of this workspace that it may use outside of tests.
+    pub may_use: &'static [&'static str],
+    /// Does it do without the standard library?
+    pub is_no_std: bool,
+    /// May it use crates from outside the workspace, outside of tests?
+    pub may_use_others: bool,
+}
+
+const fn row(layer: u8, name: &'static str, may_use: &'static [&'static str]) -> Row {
+    Row {
+        layer,
+        name,
+        may_use,
+        is_no_std: false,
+        may_use_others: false,
+    }
+}
+
+impl Row {
+    const fn no_std(mut self) -> Self {
+        self.is_no_std = true;
+        self
+    }
+
+    const fn and_others(mut self) -> Self {
+        self.may_use_others = true;
+        self
+    }
+}
+
+const UNITS: &str = "fairlab-units";
+const KERNEL: &str = "fairlab-kernel";
+const RNG: &str = "fairlab-rng";
+const TOPOLOGY: &str = "fairlab-topology";
+const PELT: &str = "fairlab-pelt";
+const EVENT: &str = "fairlab-event";
+const STATS: &str = "fairlab-stats";
+const RUNQUEUE: &str = "fairlab-runqueue";
+const POLICY: &str = "fairlab-policy";
+const WORKLOAD: &str = "fairlab-workload";
+const SIM: &str = "fairlab-sim";
+const MACHINES: &str = "fairlab-machines";
+const BENCH: &str = "fairlab-bench";
+const FACADE: &str = "fairlab";
+
+/// The table, by layer.
+#[rustfmt::skip]
+pub const ARROWS: &[Row] = &[
+    // 0: words
+    row(0, UNITS,         &[]).no_std(),
+    row(0, KERNEL,        &[]).no_std(),
+    row(0, RNG,           &[]).no_std(),
+    // 1: facts and maths
+    row(1, TOPOLOGY,      &[UNITS, KERNEL]).no_std(),
+    row(1, PELT,          &[UNITS, KERNEL]).no_std(),
+    row(1, EVENT,         &[UNITS]).no_std(),
+    row(1, STATS,         &[RNG]),
+    // 2: models
+    row(2, RUNQUEUE,      &[UNITS, KERNEL, PELT]).no_std(),
+    row(2, POLICY,        &[UNITS, KERNEL, TOPOLOGY, PELT]).no_std(),
+    row(2, WORKLOAD,      &[UNITS, RNG]).no_std(),
+    // 3: engine
+    row(3, SIM,           &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD]),
+    // 4: edges
+    row(4, MACHINES,      &[UNITS, KERNEL, TOPOLOGY]).and_others(),
+    row(4, BENCH,         &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, STATS, POLICY]).and_others(),
+    // 5: faces
+    row(5, FACADE,        &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD, SIM]),
+    row(5, "fairlab-cli", &[FACADE, MACHINES, BENCH]).and_others(),
+    row(5, "xtask",       &[FACADE, UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD, SIM, MACHINES, BENCH]).and_others(),
+];
+
+/// The row of the crate called `name`.
+pub fn find(name: &str) -> Option<&'static Row> {
+    ARROWS.iter().find(|row| row.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_arrow_points_upwards_and_all_point_to_rows() {
+        for row in ARROWS {
+            for used in row.may_use {
+                let used = find(used).unwrap();
+                assert!(used.layer <= row.layer, "{} -> {}", row.name, used.name);
+                assert_ne!(used.name, row.name);
+                // What does without the standard library must not get it through the back door.
+                assert!(
+                    used.is_no_std || !row.is_no_std,
+                    "{} -> {}",
+                    row.name,
+                    used.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_sorted_by_layer_and_named_once() {
+        assert!(ARROWS.is_sorted_by_key(|row| row.layer));
+        for row in ARROWS {
+            assert_eq!(
+                ARROWS.iter().filter(|other| other.name == row.name).count(),
+                1
+            );
+        }
+    }
+}
