@@ -244,13 +244,6 @@ impl FairRq {
         core::iter::successors(self.oldest.some(), |id| ents[*id].newer.some())
     }
 
-    /// Makes a task of the CPU count as the one that ran last: the balancer does this to tasks that
-    /// it may not move, so that it looks at others next time.
-    pub fn move_to_newest(&mut self, ents: &mut Entities, id: EntityId) {
-        self.unlink(ents, id);
-        self.push_newest(ents, id);
-    }
-
     /// Charges the running task with the time since it was last accounted.
     pub fn update_curr(&mut self, ents: &mut Entities, now: Timestamp) -> Resched {
         match self.curr(ents) {
