@@ -20,5 +20,5 @@ mod worker;
 pub use outcome::{MetricOutcome, Outcome};
 pub use plan::{Plan, PlanError};
 pub use rows::{Row, RowUnit, rows};
-pub use sections::{SectionSamples, TickClock};
+pub use sections::{REPETITIONS, SectionSamples, TickClock};
 pub use worker::execute;

@@ -39,8 +39,9 @@ pub struct Outcome {
     pub utilization: f64,
     /// Part of the busy time that went into the scheduler.
     pub scheduler_share: f64,
-    /// The calls of the search for an idle core.
-    pub idle_core: SectionSamples,
+    /// The calls of the search for an idle core, under each kernel of the plan: the one that
+    /// scheduled, and the other where it was asked beside, in the same states.
+    pub idle_core: [SectionSamples; 2],
     /// Hash of all events.
     pub event_hash: u64,
     /// Number of events.
@@ -52,7 +53,7 @@ impl Outcome {
         (arm, run, seed): (usize, u32, u64),
         workload: &Workload,
         result: RunResult,
-        idle_core: SectionSamples,
+        [main, beside]: [SectionSamples; 2],
     ) -> Self {
         let histogram = |values: &[u64], divisor: u64| {
             let mut histogram = LatencyHistogram::new();
@@ -82,7 +83,11 @@ impl Outcome {
             scheduler_share: part(result.counts.scheduler.0, busy),
             counts: result.counts,
             reasons: result.reasons,
-            idle_core,
+            idle_core: if arm == 0 {
+                [main, beside]
+            } else {
+                [beside, main]
+            },
             event_hash: result.event_hash,
             events: result.events,
         }

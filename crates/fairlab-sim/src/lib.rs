@@ -31,4 +31,4 @@ mod world;
 pub use costs::{ByDistance, CostTable, Distance, Distances};
 pub use engine::{SimError, SimOptions, run};
 pub use metrics::{Counts, CpuTime, RunResult, TaskTime};
-pub use observer::{Observer, Placement, SectionTimer, Silent};
+pub use observer::{Asked, Observer, Placement, SectionTimer, Silent};

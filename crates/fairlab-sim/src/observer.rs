@@ -36,11 +36,31 @@ pub struct Silent;
 
 impl Observer for Silent {}
 
+/// Which kernel a question is put to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The kernel that schedules.
+    Main,
+    /// The kernel that is asked beside, see [`crate::SimOptions::beside`].
+    Beside,
+}
+
 /// Measures sections of the policy's own code while the simulated load runs. Takes `&self`, since
 /// the policy sees the machine read-only; implementations keep their state in cells.
+///
+/// A placement is one question to each kernel, and then [`Self::repeats`] more to each, alternating:
+/// the policy is pure, so the state and the answers are the same each time.
 pub trait SectionTimer {
+    /// A question is put to a kernel.
+    fn ask(&self, asked: Asked);
     /// A section begins; `cost` is what the decision has touched so far.
     fn enter(&self, section: Section, cost: &Cost);
     /// It ends.
     fn leave(&self, section: Section, cost: &Cost);
+    /// How many times more the present placement is to be asked of each kernel.
+    fn repeats(&self) -> u32 {
+        0
+    }
+    /// The placement is over.
+    fn done(&self) {}
 }

@@ -10,7 +10,7 @@ use fairlab_workload::ProgramId;
 use crate::costs::Distance;
 use crate::engine::Engine;
 use crate::event_queue::Due;
-use crate::observer::Placement;
+use crate::observer::{Asked, Placement};
 use crate::task::Phase;
 use crate::world::{View, context};
 
@@ -111,18 +111,29 @@ impl Engine<'_> {
         if let Some(only) = only_cpu(&p, false) {
             return only;
         }
-        let ask = |kernel, view: &View<'_>, scratch: &mut _| -> Outcome {
-            select_task_rq_fair(view, kernel, &ctx, &p, &current, scratch)
+        let ask = |kernel, asked, scratch: &mut _| -> Outcome {
+            if let Some(timer) = self.timer {
+                timer.ask(asked);
+            }
+            select_task_rq_fair(&view, kernel, &ctx, &p, &current, scratch)
         };
-        let outcome = ask(&self.world.kernel, &view, &mut self.scratch);
-        let beside = self.beside.as_ref().map(|kernel| {
-            let view = View {
-                world: &self.world,
-                balance: &self.balance,
-                timer: None,
-            };
-            ask(kernel, &view, &mut self.scratch).decision
-        });
+        let main = &self.world.kernel;
+        let outcome = ask(main, Asked::Main, &mut self.scratch);
+        let beside = self
+            .beside
+            .as_ref()
+            .map(|kernel| ask(kernel, Asked::Beside, &mut self.scratch).decision);
+        if let Some(timer) = self.timer {
+            for _ in 0..timer.repeats() {
+                let again = ask(main, Asked::Main, &mut self.scratch);
+                debug_assert_eq!(again.decision, outcome.decision, "the policy is pure");
+                if let Some(kernel) = &self.beside {
+                    let again = ask(kernel, Asked::Beside, &mut self.scratch).decision;
+                    debug_assert_eq!(Some(again), beside, "the policy is pure");
+                }
+            }
+            timer.done();
+        }
         let decision = outcome.decision;
         let fallback = fallback_cpu(&view, &p, decision.cpu, &self.world.all);
         self.apply(id, this, &outcome);

@@ -19,8 +19,8 @@ pub struct Figure {
     pub a: Sample,
     /// Calls under kernel B.
     pub b: Sample,
-    /// By how much B is cheaper than A, as a part of A, with its interval over runs. `None` with
-    /// fewer than two runs that had calls.
+    /// By how much B is cheaper than A in the mean, as a part of A, with its interval over runs.
+    /// `None` with fewer than two runs that had calls.
     pub improvement: Option<Interval>,
 }
 
@@ -28,20 +28,19 @@ impl IdleCore {
     /// The figures over all runs.
     pub fn of(outcomes: &[Outcome], confidence: f64, seed: u64) -> Self {
         let figure = |pick: fn(&SectionSamples) -> &Vec<u64>| {
-            let calls = |arm: usize| -> Vec<&Vec<u64>> {
-                let runs = outcomes.iter().filter(|o| o.arm == arm);
-                runs.map(|o| pick(&o.idle_core))
-                    .filter(|calls| !calls.is_empty())
-                    .collect()
-            };
-            let (a, b) = (calls(0), calls(1));
-            let pooled = |runs: &[&Vec<u64>]| {
-                Sample::from_integers(runs.iter().flat_map(|r| r.iter().copied())).ok()
+            let runs: Vec<[&Vec<u64>; 2]> = outcomes
+                .iter()
+                .map(|o| o.idle_core.each_ref().map(pick))
+                .filter(|[a, b]| !a.is_empty() && !b.is_empty())
+                .collect();
+            let pooled = |arm: usize| {
+                let calls = runs.iter().flat_map(|run| run[arm].iter().copied());
+                Sample::from_integers(calls).ok()
             };
             Some(Figure {
-                improvement: improvement(&a, &b, confidence, seed),
-                a: pooled(&a)?,
-                b: pooled(&b)?,
+                a: pooled(0)?,
+                b: pooled(1)?,
+                improvement: improvement(&runs, confidence, seed),
             })
         };
         Self {
@@ -52,22 +51,20 @@ impl IdleCore {
     }
 }
 
-/// The interval comes from the means of the runs: calls of one run are not independent.
-fn improvement(a: &[&Vec<u64>], b: &[&Vec<u64>], confidence: f64, seed: u64) -> Option<Interval> {
-    let means = |runs: &[&Vec<u64>]| {
-        let mean =
-            |calls: &&Vec<u64>| calls.iter().map(|c| *c as f64).sum::<f64>() / calls.len() as f64;
-        Sample::new(runs.iter().map(mean).collect::<Vec<f64>>()).ok()
-    };
-    let (a, b) = (means(a)?, means(b)?);
-    if a.len() < 2 || b.len() < 2 {
-        return None;
-    }
+/// The mean of the runs' improvements. Both kernels were asked in the same states of each run, so a
+/// run is a pair; the interval comes from runs, since calls of one run are not independent.
+fn improvement(runs: &[[&Vec<u64>; 2]], confidence: f64, seed: u64) -> Option<Interval> {
+    let mean = |calls: &Vec<u64>| calls.iter().map(|c| *c as f64).sum::<f64>() / calls.len() as f64;
+    let gains: Vec<f64> = runs
+        .iter()
+        .map(|[a, b]| 1.0 - mean(b) / mean(a))
+        .filter(|gain| gain.is_finite())
+        .collect();
+    let gains = Sample::new(gains).ok().filter(|gains| gains.len() > 1)?;
     let bootstrap = Bootstrap {
         resamples: 5000,
         confidence,
         seed,
     };
-    let ratio = bootstrap.ratio(&a, &b, Center::Mean)?;
-    Some(ratio.map(|x| 1.0 - x))
+    Some(bootstrap.center(&gains, Center::Mean))
 }

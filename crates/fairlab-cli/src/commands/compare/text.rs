@@ -7,7 +7,7 @@ use fairlab::kernel::{Area, Difference};
 use fairlab::stats::table::{Align, Rounding, Table, ministat, percent, significant};
 use fairlab::stats::{Direction, Verdict};
 use fairlab_bench::TICK_UNIT;
-use fairlab_experiment::Row;
+use fairlab_experiment::{REPETITIONS, Row};
 use fairlab_machines::summary;
 
 use super::Comparison;
@@ -21,7 +21,7 @@ pub fn print(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
     figures(out, c)?;
     reasons(out, c)?;
     beside(out, c)?;
-    reproduce(out, c)
+    reproduce(out)
 }
 
 fn title(out: &mut Output, text: &str) -> Result<()> {
@@ -93,7 +93,10 @@ fn kernels(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
 }
 
 fn idle_core(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
-    let ticks = format!("{TICK_UNIT} of this host around the search, while the load runs");
+    let ticks = format!(
+        "{TICK_UNIT} of this host around the search, while the load runs \
+         (median of {REPETITIONS} alternating repetitions)"
+    );
     let figures = [
         (ticks.as_str(), &c.idle_core.ticks),
         ("CPUs probed (counted)", &c.idle_core.probes),
@@ -241,12 +244,11 @@ fn beside(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
     Ok(())
 }
 
-fn reproduce(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
+fn reproduce(out: &mut Output) -> Result<()> {
     writeln!(
         out,
         "\nfairlab {}; the same command gives the same figures, but for ticks, which are measured.",
         env!("CARGO_PKG_VERSION")
     )?;
-    let _ = c;
     Ok(())
 }
