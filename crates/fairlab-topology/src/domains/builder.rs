@@ -307,10 +307,6 @@ impl DomainsBuilder {
             let cpu = CpuId::from_index(i);
             let mut cached = cached::of_chain(&domains, cpu, kernel);
             if let Some((id, size)) = self.llc[cpu] {
-                // Without clusters both numbers are the same question.
-                if !domains.switches.cluster_active {
-                    cached.share_id = id;
-                }
                 (cached.llc_id, cached.llc_size) = (id, size);
             }
             domains.cached[cpu] = cached;

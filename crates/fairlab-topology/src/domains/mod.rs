@@ -279,6 +279,21 @@ impl Domains {
         self.capacity[cpu]
     }
 
+    /// Memory held, in bytes, this struct itself not counted.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let words = |mask: &CpuMask| size_of::<CpuMask>() + size_of_val(mask.words());
+        self.masks.iter().map(words).sum::<usize>()
+            + size_of_val(self.domains.as_slice())
+            + size_of_val(self.groups.as_slice())
+            + size_of_val(self.capacities.as_slice())
+            + size_of_val(self.shared.as_slice())
+            + size_of_val(self.base.as_slice())
+            + size_of_val(self.cached.as_slice())
+            + size_of_val(self.smt.as_slice())
+            + size_of_val(self.capacity.as_slice())
+    }
+
     /// The static switches.
     #[inline]
     #[must_use]
