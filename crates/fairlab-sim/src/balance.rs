@@ -202,20 +202,18 @@ impl BalanceOps for Ops<'_, '_> {
 
     fn attach(&mut self, id: TaskId, dst: CpuId) {
         let task = &mut self.world.tasks[id.index()];
-        // Differs from Linux: a sleeper whose dequeue was delayed (v6.12 on) does not stay delayed
-        // on its new CPU, but has left the queue now.
-        if task.phase == Phase::Sleeping {
-            return;
-        }
         let cpu = &mut self.world.cpus[dst];
         let flags = EnqueueFlags {
             migrated: true,
             ..EnqueueFlags::MOVED
         };
-        let mut request = cpu
-            .queue
-            .enqueue(&mut self.world.ents, task, flags, self.now);
-        if cpu.curr.is_some() {
+        let queue = &mut cpu.queue;
+        let request = queue.enqueue(&mut self.world.ents, task, flags, self.now);
+        if task.phase == Phase::Sleeping {
+            // A sleeper whose dequeue was delayed stays delayed on its new CPU, and preempts nobody.
+            return;
+        }
+        let request = if cpu.curr.is_some() {
             let pending = if cpu.need_resched {
                 Resched::Now
             } else {
@@ -226,13 +224,10 @@ impl BalanceOps for Ops<'_, '_> {
                 pending,
             };
             let entity = task.entity;
-            request =
-                request.or(cpu
-                    .queue
-                    .check_preempt(&mut self.world.ents, entity, flags, self.now));
+            request.or(queue.check_preempt(&mut self.world.ents, entity, flags, self.now))
         } else {
-            request = Resched::Now;
-        }
+            Resched::Now
+        };
         let moved = self
             .actions
             .iter_mut()

@@ -114,7 +114,10 @@ impl FairQueue {
             self.avg.attach(&self.kernel, &mut task.avg, &state);
         }
         let resched = self.rq.enqueue(ents, task.entity, flags, now);
-        self.avg.add_util_est(&self.kernel, &task.avg);
+        // A delayed sleeper that the balancer moved is still asleep.
+        if !ents[task.entity].is_delayed() {
+            self.avg.add_util_est(&self.kernel, &task.avg);
+        }
         let state = self.entity_state(ents, task.entity);
         self.avg.add_runnable_load(&self.kernel, &task.avg, &state);
         resched

@@ -2,11 +2,15 @@
 
 use fairlab_policy::WakeFlags;
 use fairlab_units::{CpuId, Nanos, TaskId};
-use fairlab_workload::{FutexId, MetricId, Op, PipeId};
+use fairlab_workload::{FutexId, MetricId, Op, PipeId, Span};
 
 use crate::engine::Engine;
 use crate::event_queue::Due;
 use crate::task::Phase;
+
+/// How far the cost of copying a message spreads around its mean, in percent: caches and allocators
+/// are never in the same state twice, and without it every seed would give the same run.
+const COPY_SPREAD: u64 = 15;
 
 /// What comes of an operation.
 enum Step {
@@ -184,7 +188,7 @@ impl Engine<'_> {
             return Step::Sleep;
         }
         pipe.messages += 1;
-        task.overhead += pipe.spec.write_cost;
+        task.overhead += Span::around(pipe.spec.write_cost, COPY_SPREAD).sample(&mut task.rng);
         let flags = if pipe.spec.sync { WakeFlags::SYNC } else { 0 };
         if let Some(reader) = pipe.readers.pop_front() {
             self.grant(cpu, reader, flags);
@@ -201,7 +205,7 @@ impl Engine<'_> {
             return Step::Sleep;
         }
         pipe.messages -= 1;
-        task.overhead += pipe.spec.read_cost;
+        task.overhead += Span::around(pipe.spec.read_cost, COPY_SPREAD).sample(&mut task.rng);
         let flags = if pipe.spec.sync { WakeFlags::SYNC } else { 0 };
         if pipe.messages <= pipe.spec.wake_writers_at {
             // One writer at a time, as exclusive waiters are woken.

@@ -67,14 +67,21 @@ type Distance = fn(u32, u32) -> u32;
 const KINDS: [(&str, Distance); 2] = [("near", near), ("mesh", mesh)];
 
 fn build(machine: &Machine) -> Domains {
-    let built = domains::build(machine, &Kernel::of(Release::V6_12), &BuildOptions::default());
+    let built = domains::build(
+        machine,
+        &Kernel::of(Release::V6_12),
+        &BuildOptions::default(),
+    );
     built.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// By how much the memory of a fresh process grows at most, in KiB.
 fn peak_growth(kind: &str, size: u32) -> Option<u64> {
     let program = std::env::current_exe().ok()?;
-    let output = Command::new(program).args(["--peak", kind, &size.to_string()]).output().ok()?;
+    let output = Command::new(program)
+        .args(["--peak", kind, &size.to_string()])
+        .output()
+        .ok()?;
     String::from_utf8(output.stdout).ok()?.trim().parse().ok()
 }
 

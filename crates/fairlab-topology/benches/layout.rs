@@ -120,7 +120,13 @@ impl Pattern {
 }
 
 /// Nanoseconds per read pattern, or nothing when the writer did not do what it should.
-fn round(pattern: Pattern, lines: &Lines, layout: &Layout, reads: u32, writer: bool) -> Option<f64> {
+fn round(
+    pattern: Pattern,
+    lines: &Lines,
+    layout: &Layout,
+    reads: u32,
+    writer: bool,
+) -> Option<f64> {
     let written = || lines.word(WRITTEN).load(Ordering::Relaxed);
     // Two halves, because a writer that runs in only one of them is not beside the reader.
     let mut nanos = 0.0;
@@ -170,7 +176,8 @@ fn main() {
             let mut times: Vec<[Vec<f64>; 2]> =
                 LAYOUTS.iter().map(|_| Default::default()).collect();
             let mut attempts = 0;
-            let missing = |times: &[[Vec<f64>; 2]]| times.iter().flatten().any(|t| t.len() < rounds);
+            let missing =
+                |times: &[[Vec<f64>; 2]]| times.iter().flatten().any(|t| t.len() < rounds);
             while missing(&times) && attempts < 600 * rounds {
                 for (layout, times) in LAYOUTS.iter().zip(&mut times) {
                     for (with_writer, times) in [false, true].into_iter().zip(times) {
