@@ -29,6 +29,8 @@ pub struct Cli {
     reason = "there is one in the life of the process"
 )]
 pub enum Verb {
+    /// Machine models: list them, draw one, import one from a file, compare and check them
+    Machines(MachinesVerb),
     /// Releases and features: list them, show one, or say what differs between two
     Kernels(KernelsVerb),
     /// Simulate a workload once: what the modelled tool would print, and what the scheduler did
@@ -41,6 +43,75 @@ pub enum Verb {
     /// Print the man page, or write the pages of all verbs to a folder
     #[command(hide = true)]
     Man(ManVerb),
+}
+
+/// What names a machine, for help texts.
+const MACHINE_FORMS: &str = "\
+A machine is one of:
+  host                         this host
+  epyc-7713                    a built-in machine (`fairlab machines list`)
+  DIR, FILE.tar[.gz|.bz2|.xz]  a copy of /sys and /proc, as hwloc-gather-topology makes it;
+                               FILE#SUBPATH picks one of several
+  FILE.xml, FILE.json          hwloc XML (lstopo --of xml), fairlab JSON
+  2s:20c:2t                    a short spec: s sockets, n nodes, d dies, l LLCs, k clusters, c cores,
+                               t threads, each count per object before it; modifiers after a comma:
+                               distance=12/21, arch=arm64, numbering=threads-adjacent, isolated=2-3
+  'package:2 l3:1 core:4 pu:2' a hwloc synthetic string
+  '-smp 16,sockets=2 -numa node,cpus=0-7 -numa node,cpus=8-15'   QEMU options";
+
+/// `fairlab machines`
+#[derive(Debug, Args)]
+pub struct MachinesVerb {
+    /// What to do; `list` when not given.
+    #[command(subcommand)]
+    pub action: Option<MachinesAction>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What `fairlab machines` can do.
+#[derive(Debug, Subcommand)]
+pub enum MachinesAction {
+    /// The built-in machines (this is the default)
+    List,
+    /// Draw a machine, and the sched domains that kernels build from it
+    #[command(after_help = MACHINE_FORMS)]
+    Show {
+        /// A name, a file, or a short spec like 2s:20c:2t (see below)
+        #[arg(value_name = "M")]
+        machine: String,
+        /// Only the domains of this kernel; may be given several times
+        #[arg(short = 'K', long = "kernel", value_name = "K", value_parser = parse_kernel)]
+        kernels: Vec<Kernel>,
+        /// The domains in full: flags, groups, intervals, cached values
+        #[arg(long)]
+        domains: bool,
+    },
+    /// Read a machine from any form and write it as fairlab JSON (to -o FILE)
+    Import {
+        /// A sysfs tree or archive, hwloc XML, or anything else that names a machine
+        #[arg(value_name = "PATH")]
+        path: String,
+    },
+    /// This host
+    Detect {
+        /// Where /sys and /proc are
+        #[arg(long, value_name = "DIR", default_value = "/")]
+        root: PathBuf,
+    },
+    /// What differs between two machines
+    Diff {
+        /// The first machine
+        a: String,
+        /// The second machine
+        b: String,
+    },
+    /// What is odd about a machine, and what was done about it; exits with 1 when there are problems
+    Check {
+        /// A machine
+        #[arg(value_name = "M")]
+        machine: String,
+    },
 }
 
 /// `fairlab kernels`

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.verb {
+        Verb::Machines(args) => commands::machines::run(&args),
         Verb::Kernels(args) => commands::kernels::run(&args),
         Verb::Run(args) => commands::run::run(&args),
         Verb::Compare(args) => commands::compare::run(&args),

@@ -212,7 +212,20 @@ fn distances(machine: &Machine, found: &mut Vec<Finding>) {
         );
     }
     let far = machine.reclaim_distance();
-    let is_far = nodes.iter().any(|n| n.distances.iter().any(|d| *d > far));
+    // Nodes without CPUs have no domains.
+    let has_cpus: Vec<bool> = nodes
+        .iter()
+        .map(|n| machine.cpus().iter().any(|c| c.online && c.node == n.id))
+        .collect();
+    let of_cpus: std::collections::BTreeSet<u32> = nodes
+        .iter()
+        .zip(&has_cpus)
+        .filter(|(_, has)| **has)
+        .flat_map(|(n, _)| n.distances.iter().zip(&has_cpus))
+        .filter(|(_, has)| **has)
+        .map(|(distance, _)| *distance)
+        .collect();
+    let is_far = of_cpus.last().is_some_and(|d| *d > far);
     if is_far {
         add(
             found,
@@ -221,16 +234,15 @@ fn distances(machine: &Machine, found: &mut Vec<Finding>) {
             "their NUMA domains have no WAKE_AFFINE and no balancing at fork and exec",
         );
     }
-    let distinct: std::collections::BTreeSet<u32> = nodes
-        .iter()
-        .flat_map(|n| n.distances.iter().copied())
-        .collect();
-    if distinct.len() > 2 {
+    if of_cpus.len() > 2 {
         add(
             found,
             Severity::Note,
-            format!("{} distinct node distances", distinct.len()),
-            "one NUMA level each, with overlapping groups",
+            format!(
+                "{} distinct distances between nodes with CPUs",
+                of_cpus.len()
+            ),
+            "each but the smallest gives a NUMA level; their groups overlap",
         );
     }
 }

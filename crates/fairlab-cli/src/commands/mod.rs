@@ -4,5 +4,6 @@ pub mod compare;
 pub mod completions;
 pub mod kernels;
 mod latency;
+pub mod machines;
 pub mod man;
 pub mod run;

@@ -327,7 +327,7 @@ fn size_kb(kb: u64) -> String {
         _ => ("GiB", 1_048_576),
     };
     let tenths = (kb * 10 + scale / 2) / scale;
-    if tenths % 10 == 0 {
+    if tenths.is_multiple_of(10) {
         format!("{} {unit}", tenths / 10)
     } else {
         format!("{}.{} {unit}", tenths / 10, tenths % 10)
