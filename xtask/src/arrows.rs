@@ -8,10 +8,12 @@
 //! * `runqueue` and `policy` do not know each other: one says who runs next on a CPU, the other where
 //!   a task goes. They meet in `sim`.
 //! * `sim` has no input, output, clock or threads; it is handed machines and loads, and gives events.
+//! * `experiment` is where threads and the host's clock meet the simulator: many runs, each of them
+//!   deterministic, and what was measured around them kept apart.
 //! * Floats begin in `stats`, formats and the host in layer 4, and nothing below depends on them.
-//! * Layers 0 to 3 have no dependency from outside, so nothing outside can change what they decide,
-//!   and the crates marked `no_std` need no operating system (`cargo xtask no-std` builds them
-//!   without one).
+//! * Layers 0 to 2 have no dependency from outside, and `sim` one that only derives error messages,
+//!   so nothing outside can change what they decide. The crates marked `no_std` need no operating
+//!   system (`cargo xtask no-std` builds them without one).
 //!
 //! A new arrow is one more name in a line here, to be argued in the message of its commit.
 
@@ -25,8 +27,26 @@ pub struct Row {
     pub may_use: &'static [&'static str],
     /// Does it do without the standard library?
     pub is_no_std: bool,
-    /// May it use crates from outside the workspace, outside of tests?
-    pub may_use_others: bool,
+    /// The crates from outside the workspace that it may use outside of tests.
+    pub others: Others,
+}
+
+/// Which crates from outside the workspace a crate may use.
+pub enum Others {
+    /// These; none of their types appears in a public signature.
+    Only(&'static [&'static str]),
+    /// Any.
+    Any,
+}
+
+impl Others {
+    /// May the crate called `name` be used?
+    pub fn allow(&self, name: &str) -> bool {
+        match self {
+            Self::Only(names) => names.contains(&name),
+            Self::Any => true,
+        }
+    }
 }
 
 const fn row(layer: u8, name: &'static str, may_use: &'static [&'static str]) -> Row {
@@ -35,7 +55,7 @@ const fn row(layer: u8, name: &'static str, may_use: &'static [&'static str]) ->
         name,
         may_use,
         is_no_std: false,
-        may_use_others: false,
+        others: Others::Only(&[]),
     }
 }
 
@@ -45,8 +65,13 @@ impl Row {
         self
     }
 
+    const fn and_only(mut self, others: &'static [&'static str]) -> Self {
+        self.others = Others::Only(others);
+        self
+    }
+
     const fn and_others(mut self) -> Self {
-        self.may_use_others = true;
+        self.others = Others::Any;
         self
     }
 }
@@ -62,6 +87,7 @@ const RUNQUEUE: &str = "fairlab-runqueue";
 const POLICY: &str = "fairlab-policy";
 const WORKLOAD: &str = "fairlab-workload";
 const SIM: &str = "fairlab-sim";
+const EXPERIMENT: &str = "fairlab-experiment";
 const MACHINES: &str = "fairlab-machines";
 const BENCH: &str = "fairlab-bench";
 const FACADE: &str = "fairlab";
@@ -83,14 +109,15 @@ pub const ARROWS: &[Row] = &[
     row(2, POLICY,        &[UNITS, KERNEL, TOPOLOGY, PELT]).no_std(),
     row(2, WORKLOAD,      &[UNITS, RNG]).no_std(),
     // 3: engine
-    row(3, SIM,           &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD]),
+    row(3, SIM,           &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD]).and_only(&["thiserror"]),
     // 4: edges
+    row(4, EXPERIMENT,    &[UNITS, KERNEL, RNG, TOPOLOGY, STATS, POLICY, WORKLOAD, SIM]).and_others(),
     row(4, MACHINES,      &[UNITS, KERNEL, TOPOLOGY]).and_others(),
     row(4, BENCH,         &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, STATS, POLICY]).and_others(),
     // 5: faces
     row(5, FACADE,        &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD, SIM]),
-    row(5, "fairlab-cli", &[FACADE, MACHINES, BENCH]).and_others(),
-    row(5, "xtask",       &[FACADE, UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD, SIM, MACHINES, BENCH]).and_others(),
+    row(5, "fairlab-cli", &[FACADE, EXPERIMENT, MACHINES, BENCH]).and_others(),
+    row(5, "xtask",       &[FACADE, UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD, SIM, EXPERIMENT, MACHINES, BENCH]).and_others(),
 ];
 
 /// The row of the crate called `name`.

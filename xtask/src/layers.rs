@@ -92,10 +92,10 @@ fn check(row: &Row, package: &Package, workspace: &Metadata, problems: &mut Vec<
                 "{} -> {name} is not an arrow of the table",
                 row.name
             ));
-        } else if !is_ours && !row.may_use_others {
+        } else if !is_ours && !row.others.allow(name) {
             problems.push(format!(
-                "{} -> {name}: layer {} uses nothing from outside the workspace",
-                row.name, row.layer
+                "{} -> {name} comes from outside the workspace and is not in the table",
+                row.name
             ));
         }
     }
@@ -156,7 +156,7 @@ mod tests {
         );
         assert_eq!(
             problems("fairlab-pelt", &[("libm", Some("build"))]),
-            ["fairlab-pelt -> libm: layer 1 uses nothing from outside the workspace"]
+            ["fairlab-pelt -> libm comes from outside the workspace and is not in the table"]
         );
         assert!(problems("fairlab-cli", &[("clap", None)]).is_empty());
     }
