@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use fairlab::kernel::Release;
+use fairlab::stats::table::{Align, Table};
 use serde::Serialize;
 
 use crate::cli::OutputArgs;
-use crate::output::{Format, Style};
+use crate::output::Format;
 
 /// One release, as in the JSON form.
 #[derive(Serialize)]
@@ -33,13 +34,12 @@ pub fn run(output: &OutputArgs) -> Result<ExitCode> {
     match format {
         Format::Json => out.json(&rows)?,
         Format::Text => {
-            let head = format!("{:<9}{:<10}{}", "RELEASE", "STABLE", "KNOWN FOR");
-            let head = out.paint(Style::Bold, &head);
-            writeln!(out, "{head}")?;
+            let columns = ["RELEASE", "STABLE", "KNOWN FOR"];
+            let mut table = Table::new(columns.map(|heading| (heading, Align::Left)));
             for row in &rows {
-                let stable = row.stable.unwrap_or("-");
-                writeln!(out, "{:<9}{stable:<10}{}", row.release, row.summary)?;
+                table.row([row.release, row.stable.unwrap_or("-"), row.summary]);
             }
+            write!(out, "{}", table.to_text())?;
         }
     }
     out.finish()?;
