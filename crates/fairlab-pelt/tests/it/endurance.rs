@@ -1,6 +1,6 @@
 //! Millions of updates: nothing drifts, nothing overflows.
 //!
-//! The number of steps is 200 000, or that in the environment variable `FAIRLAB_PELT_STEPS`.
+//! The number of steps is 1 000 000, or that in the environment variable `FAIRLAB_PELT_STEPS`.
 
 use fairlab_kernel::{Kernel, Release};
 use fairlab_pelt::{EntityState, PeltTime, QueueAvg, QueueState, SchedAvg};
@@ -11,7 +11,7 @@ use crate::{NICE_0, kernels};
 fn steps() -> u64 {
     match std::env::var("FAIRLAB_PELT_STEPS") {
         Ok(steps) => steps.parse().expect("FAIRLAB_PELT_STEPS is a number"),
-        Err(_) => 200_000,
+        Err(_) => 1_000_000,
     }
 }
 

@@ -283,6 +283,18 @@ fn kernel_of(file: &Path) -> Result<Kernel> {
         )
 }
 
+/// Is this a line of a pelt recording? Folders hold recordings of other kinds too.
+fn is_pelt(line: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Probe {
+        #[serde(rename = "fn")]
+        _function: String,
+        #[serde(rename = "before")]
+        _before: Signals,
+    }
+    serde_json::from_str::<Probe>(line).is_ok()
+}
+
 fn compare(file: &Path, tally: &mut Tally) -> Result<()> {
     let kernel = kernel_of(file)?;
     let bytes = File::open(file).context("cannot open")?;
@@ -293,6 +305,10 @@ fn compare(file: &Path, tally: &mut Tally) -> Result<()> {
         line.clear();
         if lines.read_line(&mut line)? == 0 {
             break;
+        }
+        if number == 1 && !is_pelt(&line) {
+            eprintln!("{}: not a recording of kind pelt, skipped", file.display());
+            return Ok(());
         }
         let record: Record<'_> = serde_json::from_str(&line)
             .with_context(|| format!("line {number} is not a pelt record"))?;
