@@ -4,9 +4,9 @@
 //! the idle-core hints are the same before and after, or differ only as the function itself clears
 //! them. Certain records have to agree; others are counted apart.
 
-mod record;
+pub(super) mod record;
 mod report;
-mod view;
+pub(super) mod view;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -50,7 +50,7 @@ pub fn run(path: &Path) -> Result<ExitCode> {
     Ok(comparison.finish(compared))
 }
 
-fn find_recordings(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+pub(super) fn find_recordings(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let meta = fs::metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
     if !meta.is_dir() {
         files.push(path.to_owned());
@@ -70,7 +70,7 @@ fn find_recordings(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// Calls `each` with every line of a compressed file until it answers false.
-fn for_each_line(path: &Path, mut each: impl FnMut(&str) -> Result<bool>) -> Result<()> {
+pub(super) fn for_each_line(path: &Path, mut each: impl FnMut(&str) -> Result<bool>) -> Result<()> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut reader = BufReader::new(zstd::Decoder::new(file)?);
     let mut line = String::new();
@@ -101,10 +101,10 @@ fn holds_decisions(path: &Path) -> Result<bool> {
 }
 
 /// Where a recording came from.
-struct Source {
-    kernel: Kernel,
-    domains: PathBuf,
-    topology: String,
+pub(super) struct Source {
+    pub(super) kernel: Kernel,
+    pub(super) domains: PathBuf,
+    pub(super) topology: String,
     workload: String,
     /// Were the imbalance flags of groups recorded?
     has_imbalance: bool,
@@ -113,7 +113,7 @@ struct Source {
 impl Source {
     /// A recording is named `WORKLOAD-SEED.jsonl.zst` or `WORKLOAD-SEED-SUFFIX.jsonl.zst`; the suffix
     /// (or a seed of 0) also names the boot's `machine` and `domains` files.
-    fn of(path: &Path) -> Result<Self> {
+    pub(super) fn of(path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
         let name = name.trim_end_matches(".jsonl.zst");

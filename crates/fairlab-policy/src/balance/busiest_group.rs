@@ -63,6 +63,17 @@ pub fn find_busiest_group<V: BalanceView + ?Sized>(
     state: &mut BalanceState,
     cost: &mut BalanceCost,
 ) -> Option<Imbalance> {
+    refresh_local_capacity(env, view, state);
+    search(env, view, state, cost)
+}
+
+/// The same without refreshing the local group's capacity.
+pub fn search<V: BalanceView + ?Sized>(
+    env: &Env<'_>,
+    view: &V,
+    state: &mut BalanceState,
+    cost: &mut BalanceCost,
+) -> Option<Imbalance> {
     if !env.has(Feature::LB_GROUP_TYPES) {
         return v5_4::find_busiest_group(env, view, state, cost);
     }
@@ -90,7 +101,6 @@ pub fn gather_domain<V: BalanceView + ?Sized>(
     state: &mut BalanceState,
     cost: &mut BalanceCost,
 ) -> DomainStats {
-    refresh_local_capacity(env, view, state);
     let mut root = RootFlags::default();
     let local = gather(env, view, state, &env.groups[0], None, &mut root, cost);
     llc::record(env, state, &env.groups[0], &local);
@@ -127,7 +137,7 @@ pub fn gather_domain<V: BalanceView + ?Sized>(
 }
 
 /// Refreshes the local group's capacity when it is due.
-pub(crate) fn refresh_local_capacity<V: BalanceView + ?Sized>(
+pub fn refresh_local_capacity<V: BalanceView + ?Sized>(
     env: &Env<'_>,
     view: &V,
     state: &mut BalanceState,

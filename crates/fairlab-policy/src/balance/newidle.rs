@@ -6,7 +6,7 @@ use fairlab_units::CpuId;
 
 use super::cost::BalanceCost;
 use super::env::IdleKind;
-use super::interval::raise_newidle_cost;
+use super::interval::note_newidle_cost;
 use super::pass::Balancer;
 use super::state::DomainState;
 use super::view::BalanceOps;
@@ -204,7 +204,7 @@ impl Balancer<'_> {
                 stamp = now;
                 *spent += elapsed;
                 let state = self.state.domain_mut(id);
-                raise_newidle_cost(kernel, state, elapsed, ops.jiffies());
+                note_newidle_cost(kernel, state, elapsed, ops.jiffies());
                 record(kernel, state, if pulled > 0 { weight } else { 0 }, now);
             }
             if pulled > 0 {

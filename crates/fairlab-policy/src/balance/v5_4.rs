@@ -4,9 +4,7 @@ use fairlab_topology::domains::{DomainFlags, SchedGroup};
 use fairlab_units::CpuId;
 
 use super::asym::is_preferred;
-use super::busiest_group::{
-    Imbalance, child_prefers_sibling, note_root_flags, refresh_local_capacity,
-};
+use super::busiest_group::{Imbalance, child_prefers_sibling, note_root_flags};
 use super::busiest_queue::numa_class as queue_numa_class;
 use super::capacity::{cpu_util, fits_capacity, is_overutilized};
 use super::cost::BalanceCost;
@@ -173,7 +171,6 @@ pub fn gather_domain<V: BalanceView + ?Sized>(
     state: &mut BalanceState,
     cost: &mut BalanceCost,
 ) -> OldDomainStats {
-    refresh_local_capacity(env, view, state);
     let prefer_sibling = child_prefers_sibling(env);
     let mut root = RootFlags::default();
     let local = gather_group(env, view, state, &env.groups[0], &mut root, cost);
