@@ -1,9 +1,13 @@
 //! Watching a decision being made.
 
+mod story;
+
 use fairlab_topology::domains::DomainId;
 use fairlab_units::{CpuId, CpuMask};
 
 use crate::{Affine, GroupStats};
+
+pub use story::Story;
 
 /// Receives what a decision looks at. [`NoExplain`] costs nothing.
 pub trait Explain {
@@ -46,6 +50,26 @@ pub enum Step {
     CoreMates,
     /// Group statistics and the CPUs of a group in the slow path.
     Group,
+}
+
+impl Step {
+    /// The part in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WakeAffine => "waking and previous CPU",
+            Self::Target => "target",
+            Self::Prev => "previous CPU",
+            Self::Recent => "recent CPU",
+            Self::Smt => "SMT siblings",
+            Self::Core => "search for an idle core",
+            Self::Cluster => "scan of the cluster",
+            Self::Scan => "scan of the LLC",
+            Self::Capacity => "scan for capacity",
+            Self::CoreMates => "rest of the core",
+            Self::Group => "CPUs of the group",
+        }
+    }
 }
 
 /// What a look at a CPU showed.

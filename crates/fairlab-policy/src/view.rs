@@ -150,9 +150,10 @@ pub trait MachineView {
         0
     }
 
-    /// When the CPU last went idle, ns (`rq->idle_stamp`).
+    /// When the CPU last went idle, ns (`rq->idle_stamp`). Of idle CPUs in equal idle states the one
+    /// with the latest stamp is taken at fork and exec, and one with stamp 0 never is.
     fn idle_stamp(&self, _cpu: CpuId) -> u64 {
-        0
+        1
     }
 
     /// Exit latency of the idle state the CPU is in, in us; `None` when unknown.

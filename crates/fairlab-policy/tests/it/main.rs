@@ -10,4 +10,5 @@ mod idle_sibling;
 mod machine;
 mod reasons;
 mod slow_path;
+mod story;
 mod wakeup;
