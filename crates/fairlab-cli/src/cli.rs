@@ -152,6 +152,7 @@ pub enum KernelsAction {
 
 /// `fairlab run`
 #[derive(Debug, Args)]
+#[command(after_long_help = crate::workload_arg::help())]
 pub struct RunVerb {
     #[command(flatten)]
     pub workload: WorkloadArgs,
@@ -167,6 +168,7 @@ pub struct RunVerb {
 
 /// `fairlab compare`
 #[derive(Debug, Args)]
+#[command(after_long_help = crate::workload_arg::help())]
 pub struct CompareVerb {
     #[command(flatten)]
     pub workload: WorkloadArgs,

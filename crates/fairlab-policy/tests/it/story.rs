@@ -34,7 +34,11 @@ fn a_wakeup_that_finds_an_idle_core() {
         .state(&kernel)
         .idle(&[1, 6, 7], &[])
         .hint(true);
-    check(Release::V6_12, &state, WakeFlags::TTWU, &expect![[r#"
+    check(
+        Release::V6_12,
+        &state,
+        WakeFlags::TTWU,
+        &expect![[r#"
         wake counts: waker 1, wakee 0, LLC of 8 CPUs: not many to many
         waking and previous CPU: 2 busy, 0 busy
         load after the move: waking CPU 0, previous CPU 0: no pull
@@ -43,7 +47,8 @@ fn a_wakeup_that_finds_an_idle_core() {
         scan: the hint promises an idle core, so no limit
         search for an idle core: 0 busy, 1 idle, 2 busy, 4 busy, 6-7 idle
         CPU 6: idle core. A core of the LLC was idle with all its threads.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -53,7 +58,11 @@ fn a_stale_hint() {
         .state(&kernel)
         .idle(&[3, 5], &[])
         .hint(true);
-    check(Release::V5_4, &state, WakeFlags::TTWU, &expect![[r#"
+    check(
+        Release::V5_4,
+        &state,
+        WakeFlags::TTWU,
+        &expect![[r#"
         wake counts: waker 1, wakee 0, LLC of 8 CPUs: not many to many
         waking and previous CPU: 2 busy
         load after the move: waking CPU 0, previous CPU 0: no pull
@@ -64,7 +73,8 @@ fn a_stale_hint() {
         scan of the LLC: 0-2 busy, 3 idle
         CPU 3: idle CPU. The scan of the LLC found an idle CPU.
         the hint "some core is idle" of LLC object 1 is cleared
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -72,7 +82,11 @@ fn a_fork() {
     let kernel = Kernel::of(Release::V7_2);
     let mut state = Shape::llc(3, 2).state(&kernel).idle(&[4, 5], &[]);
     (state.cpus[4].idle_stamp, state.cpus[5].idle_stamp) = (7, 8);
-    check(Release::V7_2, &state, WakeFlags::FORK, &expect![[r#"
+    check(
+        Release::V7_2,
+        &state,
+        WakeFlags::FORK,
+        &expect![[r#"
         MC {0-5}: group {2-3} (local): has spare capacity, 0 idle CPUs, 2 tasks, utilization 0 of 2048, load 0
         MC {0-5}: group {4-5}: has spare capacity, 2 idle CPUs, 0 tasks, utilization 0 of 2048, load 0
         MC {0-5}: group {0-1}: has spare capacity, 0 idle CPUs, 2 tasks, utilization 0 of 2048, load 0
@@ -82,5 +96,6 @@ fn a_fork() {
         SMT {4-5}: group {4}: has spare capacity, 1 idle CPUs, 0 tasks, utilization 0 of 1024, load 0
         SMT {4-5} from CPU 5: no group is better than the local one
         CPU 5: idle CPU in group. A CPU of the chosen group was idle; the one in the shallowest idle state, or the last to go idle.
-    "#]]);
+    "#]],
+    );
 }

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use fairlab::topology::Machine;
 use fairlab_machines::{Severity, check};
-use fairlab_topology::Machine;
 
 use crate::EXIT_WORSE;
 use crate::cli::OutputArgs;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use fairlab_topology::Machine;
+use fairlab::topology::Machine;
 
 use crate::cli::OutputArgs;
 use crate::output::{Format, Style};

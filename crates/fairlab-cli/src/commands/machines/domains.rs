@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use fairlab::kernel::Kernel;
+use fairlab::topology::Machine;
+use fairlab::topology::domains::{self, BuildOptions};
+use fairlab::units::{CpuId, CpuMask};
 use fairlab_machines::cpu_list;
-use fairlab_topology::Machine;
-use fairlab_topology::domains::{self, BuildOptions};
-use fairlab_units::{CpuId, CpuMask};
 use serde::Serialize;
 
 /// The chains that one kernel builds.

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use fairlab::topology::Machine;
 use fairlab_machines::{draw, summary, to_json};
-use fairlab_topology::Machine;
 
 use crate::cli::OutputArgs;
 

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use fairlab::kernel::{Kernel, Release};
+use fairlab::topology::Machine;
 use fairlab_machines::{Summary, catalogue, draw, summary, to_json};
-use fairlab_topology::Machine;
 use serde::Serialize;
 
 use super::domains::{self, Chains};
