@@ -323,7 +323,8 @@ fn compare_has_spare(
     group: &SchedGroup,
     candidate: &GroupStats,
 ) -> Verdict {
-    if env.has(Feature::LB_PICK_SMT) && is_smt(busiest_group) != is_smt(Some(group)) {
+    let differs = busiest_group.is_some() && is_smt(busiest_group) != is_smt(Some(group));
+    if env.has(Feature::LB_PICK_SMT) && differs {
         // Other rules look after spreading single tasks over cores.
         let single = is_smt(Some(group)) && candidate.sum_h_nr_running <= 1;
         return if single {

@@ -42,7 +42,7 @@ pub fn compare(
         state.domain_mut(id).nr_balance_failed = row.nr_failed;
         view.task = Some(Task::of(row)?);
         let (recorded, ours) = migrate_answer(&env, &view, &state, MigrationType::Load, row);
-        let trust = migrate_trust(&env, row, MigrationType::Load);
+        let trust = migrate_trust(&env, row, recorded == ours);
         report.count(at, "active: can_migrate", trust, recorded, ours);
         report.count(at, "active: moved", Trust::Certain, row.detached, row.ret);
     }

@@ -5,6 +5,7 @@ use fairlab_kernel::{Feature, Kernel};
 use fairlab_policy::balance::busiest_group::search;
 use fairlab_policy::balance::capacity::update_group;
 use fairlab_policy::balance::detach::charge;
+use fairlab_policy::balance::interval::backed_off;
 use fairlab_policy::balance::settle::{note_failure, note_quiet, note_worked};
 use fairlab_policy::balance::{
     AttemptEnd, BalanceCost, BalanceFlags, BalanceState, Env, IdleKind, Imbalance, MigrationType,
@@ -175,7 +176,8 @@ impl<'a> Attempt<'a> {
         // A later search can have said no; the first one was made because the answer was yes.
         let recorded = record.continue_balancing != 0 || !record.search.is_empty();
         let trust = match record.changed_before.as_deref() {
-            Some("0x0") | None => Trust::Certain,
+            Some("0x0") => Trust::Certain,
+            // Changed, or not compared.
             _ => Trust::Uncertain,
         };
         report.count(at, "should_we_balance", trust, recorded, ours);
@@ -365,7 +367,7 @@ impl<'a> Attempt<'a> {
         state.domain_mut(self.domain).nr_balance_failed = row.nr_failed;
         let env = self.env(cpus, row.dst);
         let (recorded, ours) = migrate_answer(&env, &self.view, &state, migration, row);
-        let trust = migrate_trust(&env, row, migration);
+        let trust = migrate_trust(&env, row, recorded == ours);
         report.count(at, "can_migrate_task", trust, recorded, ours);
         if row.ret == 1 {
             let pull = Pull {
@@ -426,9 +428,12 @@ impl<'a> Attempt<'a> {
             flags,
         );
         let ours = active::is_needed(&env, &self.view, &state, src, migration);
+        let after = self.record.after.sd.nr_balance_failed;
         let failed = state.domain(self.domain).nr_balance_failed;
-        let trust = if failed != self.record.after.sd.nr_balance_failed {
-            Trust::Unless("the failure count was changed by an overlapping attempt")
+        state.domain_mut(self.domain).nr_balance_failed = after;
+        let with_after = active::is_needed(&env, &self.view, &state, src, migration);
+        let trust = if failed != after && with_after == (*first != 0) {
+            Trust::Unless("equal with the failure count that an overlapping attempt left")
         } else if last.is_queue_certain() {
             Trust::Certain
         } else {
@@ -514,23 +519,31 @@ impl<'a> Attempt<'a> {
         {
             state = other;
         }
-        let overlaps = record.run_by != Some(record.this_cpu);
-        let trust = Trust::Unless(if overlaps {
-            "run by another or an unknown CPU: attempts overlap"
-        } else {
-            "an overlapping attempt by a CPU that balances for this one"
-        });
+        let before = *self.state.domain(self.domain);
+        let (min, max) = (sd.min_interval, sd.max_interval);
+        let double = move |interval: u32| backed_off(interval, max, false);
+        let double_pinned = move |interval: u32| backed_off(interval, max, true);
+        let overlapped = is_reachable(
+            after.balance_interval,
+            [before.balance_interval, state.balance_interval],
+            &[&move |_| min, &double, &double_pinned],
+        );
         report.count(
             at,
             "balance_interval",
-            trust,
+            self.overlap(overlapped),
             after.balance_interval,
             state.balance_interval,
+        );
+        let overlapped = is_reachable(
+            after.nr_balance_failed,
+            [before.nr_balance_failed, state.nr_balance_failed],
+            &[&|_| 0, &|failed| failed + 1],
         );
         report.count(
             at,
             "nr_balance_failed",
-            trust,
+            self.overlap(overlapped),
             after.nr_balance_failed,
             state.nr_balance_failed,
         );
@@ -547,9 +560,40 @@ impl<'a> Attempt<'a> {
                 flag = false;
             }
             let recorded = after.parent_imbalance != 0;
-            report.count(at, "parent imbalance", trust, recorded, flag);
+            report.count(at, "parent imbalance", self.overlap(true), recorded, flag);
         }
     }
+}
+
+impl Attempt<'_> {
+    /// What a difference in the domain's state means, when an overlapping attempt could have made
+    /// it.
+    fn overlap(&self, possible: bool) -> Trust {
+        if !possible {
+            Trust::Certain
+        } else if self.record.run_by == Some(self.record.this_cpu) {
+            Trust::Unless("as an attempt or a stopper beside it makes it, none known")
+        } else if self.record.run_by.is_some() {
+            Trust::Unless("as an attempt beside it makes it: run for another CPU")
+        } else {
+            Trust::Unless("as an attempt beside it makes it: runner not recorded")
+        }
+    }
+}
+
+/// Could up to five changes by others, before or after ours, have led to `wanted`? `seen` holds the
+/// value before the attempt and the one that follows from it.
+fn is_reachable(wanted: u32, seen: [u32; 2], changes: &[&dyn Fn(u32) -> u32]) -> bool {
+    let mut values = seen.to_vec();
+    for _ in 0..5 {
+        let more: Vec<u32> = values
+            .iter()
+            .flat_map(|v| changes.iter().map(|change| change(*v)))
+            .filter(|v| !values.contains(v))
+            .collect();
+        values.extend(more);
+    }
+    values.contains(&wanted)
 }
 
 /// Recorded and own answer about a task: may it move, flags, and the other destination if one was
@@ -577,15 +621,18 @@ pub fn migrate_answer(
     )
 }
 
-/// What is not recorded about a task's move.
-pub fn migrate_trust(env: &Env<'_>, row: &MigrateRow, migration: MigrationType) -> Trust {
-    let has_preference = row.numa_nid >= 0 && env.sd.flags.has(DomainFlags::NUMA);
-    if env.has(Feature::LB_KEEP_INELIGIBLE) && row.nr_failed == 0 && row.dst_nr > 0 {
-        Trust::Unless("eligibility not recorded")
-    } else if has_preference {
+/// How sure an answer about a task is. Whether it is eligible is not recorded, nor are its NUMA fault
+/// statistics.
+pub fn migrate_trust(env: &Env<'_>, row: &MigrateRow, equal: bool) -> Trust {
+    let may_be_ineligible =
+        env.has(Feature::LB_KEEP_INELIGIBLE) && row.nr_failed == 0 && row.dst_nr > 0;
+    // An ineligible task is kept before anything else is remembered about it.
+    let kept_early = row.ret == 0 && row.flags0 == row.flags1;
+    if may_be_ineligible && kept_early && !equal {
+        Trust::Uncertain
+    } else if row.numa_nid >= 0 && env.sd.flags.has(DomainFlags::NUMA) {
         Trust::Unless("NUMA fault statistics not recorded")
     } else {
-        let _ = migration;
         Trust::Certain
     }
 }

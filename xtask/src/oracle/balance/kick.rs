@@ -2,7 +2,9 @@
 
 use anyhow::{Result, bail};
 use fairlab_kernel::Kernel;
-use fairlab_policy::balance::{BalanceScratch, BalanceState, BalanceTask, BalanceView, Balancer};
+use fairlab_policy::balance::{
+    BalanceScratch, BalanceState, BalanceTask, BalanceView, Balancer, KickFlags,
+};
 use fairlab_topology::Domains;
 use fairlab_units::{CpuId, CpuMask, TaskId};
 
@@ -111,12 +113,37 @@ pub fn compare(
         state: &mut state,
         scratch: &mut scratch,
     };
+    let wanted = balancer.kick_flags(&view, cpu);
     let ours = balancer.nohz_kick(&view, cpu);
-    let recorded = record.kicked.map(|_| record.flags);
-    let trust = Trust::Unless("busy count or idle mask changed, or a kick was pending");
-    report.count(at, "kick: flags", trust, recorded, ours.map(|k| k.flags.0));
-    if let (Some(target), Some(kick)) = (record.kicked, ours) {
-        let trust = Trust::Unless("the idle mask changed");
+    // A balance kick moves next_balance, whether an interrupt is sent or not.
+    let moved = record.nohz.next_balance_after != record.nohz.next_balance;
+    let balances = record.cpu_idle == 0 && wanted.any(KickFlags::BALANCE);
+    let trust = Trust::Unless("busy count or idle mask changed, or another tick kicked");
+    report.count(at, "kick: balance", trust, moved, balances);
+    let Some(target) = record.kicked else {
+        let trust = if ours.is_some() && moved == balances {
+            Trust::Uncertain
+        } else {
+            Trust::Unless("busy count or idle mask changed")
+        };
+        // Without an interrupt: nothing was wanted, or a kick was pending.
+        report.count(at, "kick: none", trust, None, ours.map(|k| k.target.0));
+        return Ok(());
+    };
+    let trust = Trust::Unless("a kick was pending, or busy count or idle mask changed");
+    report.count(
+        at,
+        "kick: flags",
+        trust,
+        Some(record.flags),
+        ours.map(|k| k.flags.0),
+    );
+    if let Some(kick) = ours {
+        let trust = Trust::Unless(if idle.test(CpuId(target)) && target > kick.target.0 {
+            "CPUs before it in the idle mask were not idle any more"
+        } else {
+            "the idle mask changed"
+        });
         report.count(at, "kick: target", trust, target, kick.target.0);
     }
     Ok(())

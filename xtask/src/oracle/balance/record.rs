@@ -219,4 +219,5 @@ pub struct NohzInfo {
     pub needs_update: i64,
     pub next_balance: u64,
     pub next_blocked: u64,
+    pub next_balance_after: u64,
 }

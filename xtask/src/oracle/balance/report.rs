@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// How many differences of each kind are printed in full.
-const SHOWN: usize = 6;
+const SHOWN: usize = 5;
 
 /// Counts of one question on one topology.
 #[derive(Clone, Default)]
@@ -45,7 +45,8 @@ pub enum Trust {
 #[derive(Default)]
 pub struct Report {
     counts: BTreeMap<(String, &'static str, String), Tally>,
-    shown: BTreeMap<(String, &'static str), Vec<String>>,
+    /// First differences by kernel, question and reason.
+    shown: BTreeMap<(String, &'static str, &'static str), Vec<String>>,
 }
 
 impl Report {
@@ -71,15 +72,18 @@ impl Report {
             tally.equal += 1;
             return;
         }
-        let mut why = "";
-        if let Trust::Unless(reason) = trust {
+        let why = if let Trust::Unless(reason) = trust {
             *tally.explained.entry(reason).or_default() += 1;
-            why = reason;
+            reason
         } else {
             tally.unexplained += 1;
-        }
-        let list = self.shown.entry((at.kernel.to_owned(), kind)).or_default();
-        if why.is_empty() && list.len() < SHOWN {
+            "UNEXPLAINED"
+        };
+        let list = self
+            .shown
+            .entry((at.kernel.to_owned(), kind, why))
+            .or_default();
+        if list.len() < SHOWN {
             list.push(format!(
                 "{} seq {}: recorded {recorded:?}, ours {ours:?}",
                 at.file, at.seq
@@ -101,11 +105,8 @@ impl Report {
             line(kernel, kind, "all", tally);
             fine &= tally.unexplained == 0;
         }
-        for ((kernel, kind), list) in &self.shown {
-            if list.is_empty() {
-                continue;
-            }
-            println!("\n{kernel} {kind}: first unexplained differences");
+        for ((kernel, kind, why), list) in &self.shown {
+            println!("\n{kernel} {kind}, first differences ({why})");
             for text in list {
                 println!("  {text}");
             }
