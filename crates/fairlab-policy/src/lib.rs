@@ -25,8 +25,10 @@ mod decision;
 mod effects;
 mod energy;
 mod explain;
+mod fast_search;
 mod fits;
 mod hint;
+mod idle_masks;
 mod idle_sibling;
 mod idlest;
 mod reason;
@@ -44,9 +46,12 @@ pub use energy::{PerfDomain, PerfState};
 pub use explain::{Event, Explain, NoExplain, ProbeState, Step, Story};
 pub use fairlab_kernel::Kernel;
 pub use hint::{HintUpdate, hint_on_idle_entry};
+pub use idle_masks::IdleMasks;
 pub use idlest::{GroupStats, GroupType};
 pub use reason::Reason;
 pub use scratch::Scratch;
-pub use select::{explain_task_rq_fair, select_idle_sibling, select_task_rq_fair};
+pub use select::{
+    explain_task_rq_fair, fast_task_rq_fair, select_idle_sibling, select_task_rq_fair,
+};
 pub use view::{Context, MachineView, OtherUtil, Section, Signals, TaskView, WakeFlags};
 pub use wakee::{record_wakee, wake_wide};

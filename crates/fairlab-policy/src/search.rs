@@ -6,6 +6,7 @@ use fairlab_topology::domains::SharedId;
 use fairlab_units::{CpuId, CpuMask};
 
 use crate::explain::{Event, Explain, ProbeState, Step};
+use crate::idle_masks::IdleMasks;
 use crate::{Affine, Context, Cost, Effects, MachineView, Scratch, Signals, TaskView};
 
 /// One decision under way.
@@ -18,6 +19,8 @@ pub(crate) struct Search<'a, V, E> {
     pub current: &'a TaskView<'a>,
     pub scratch: &'a mut Scratch,
     pub explain: &'a mut E,
+    /// Idle masks that say what the view says; with them scans are word-parallel.
+    pub masks: Option<&'a IdleMasks>,
     /// Signals of `p`, aged once a part of the decision has asked for it.
     pub signals: Signals,
     /// Does a CPU that runs only SCHED_IDLE tasks count as usable for `p`?
@@ -46,6 +49,7 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
             current,
             scratch,
             explain,
+            masks: None,
             signals: p.signals,
             takes_sched_idle: !(p.is_sched_idle && kernel.has(Feature::SIS_SCHED_IDLE_STRICT)),
             cost: Cost::default(),

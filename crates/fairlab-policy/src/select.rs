@@ -6,7 +6,8 @@ use fairlab_units::CpuId;
 use crate::explain::{Explain, NoExplain};
 use crate::search::Search;
 use crate::{
-    Context, Decision, Kernel, MachineView, Outcome, Reason, Scratch, TaskView, WakeFlags,
+    Context, Decision, IdleMasks, Kernel, MachineView, Outcome, Reason, Scratch, TaskView,
+    WakeFlags,
 };
 
 /// Where the fair class places `p`.
@@ -39,6 +40,26 @@ pub fn explain_task_rq_fair<V: MachineView, E: Explain>(
     explain: &mut E,
 ) -> Outcome {
     let mut search = Search::new(view, kernel, ctx, p, current, scratch, explain);
+    let choice = search.select();
+    search.finish(choice)
+}
+
+/// [`select_task_rq_fair`] with word-parallel scans over `masks`, which must say what `view` says
+/// about idle CPUs.
+///
+/// Answer, reason, effects and cost are the same; see [`IdleMasks::counting_cores`].
+pub fn fast_task_rq_fair<V: MachineView>(
+    view: &V,
+    masks: &IdleMasks,
+    kernel: &Kernel,
+    ctx: &Context,
+    p: &TaskView<'_>,
+    current: &TaskView<'_>,
+    scratch: &mut Scratch,
+) -> Outcome {
+    let mut explain = NoExplain;
+    let mut search = Search::new(view, kernel, ctx, p, current, scratch, &mut explain);
+    search.masks = Some(masks);
     let choice = search.select();
     search.finish(choice)
 }

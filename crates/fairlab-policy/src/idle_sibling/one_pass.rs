@@ -3,7 +3,7 @@
 
 use fairlab_kernel::Feature;
 use fairlab_topology::DomainFlags;
-use fairlab_topology::domains::DomainId;
+use fairlab_topology::domains::{DomainId, MaskId};
 use fairlab_units::CpuId;
 
 use super::budget::UNLIMITED;
@@ -60,6 +60,10 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
 
     /// The CPUs to scan: those of the LLC where the task may run. False when there are none.
     fn take_scan_mask(&mut self, llc: DomainId) -> bool {
+        if self.masks.is_some() {
+            self.cost.mask_ops += 1;
+            return !self.has(Feature::SIS_EMPTY_STOP) || !self.scan_is_empty(llc);
+        }
         self.scratch
             .cpus
             .assign_and(self.domains.span(llc), self.p.allowed);
@@ -90,23 +94,23 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
     }
 
     /// The span of the target's cluster, when the scan begins there.
-    fn cluster_span(&self, llc: DomainId) -> Option<&'_ fairlab_units::CpuMask> {
+    fn cluster_span(&self, llc: DomainId) -> Option<MaskId> {
         if !(self.has(Feature::SIS_CLUSTER) && self.domains.switches().cluster_active) {
             return None;
         }
         let local = self.domains.groups(llc).first()?;
-        local
-            .flags
-            .has(DomainFlags::CLUSTER)
-            .then(|| self.domains.mask(local.span))
+        local.flags.has(DomainFlags::CLUSTER).then_some(local.span)
     }
 
     /// No idle core is promised: the first usable CPU within the budget.
     fn walk_cpus(&mut self, llc: DomainId, target: CpuId, mut nr: Budget) -> ScanEnd {
-        let domains = self.domains;
         let start = CpuId(target.0 + 1);
-        if self.cluster_span(llc).is_some() {
-            let span = domains.mask(domains.groups(llc)[0].span);
+        let cluster = self.cluster_span(llc);
+        if let Some(masks) = self.masks {
+            return self.fast_walk_cpus(masks, llc, cluster, start, nr);
+        }
+        if let Some(cluster) = cluster {
+            let span = self.domains.mask(cluster);
             for cpu in span.iter_wrap(start) {
                 if !self.scratch.cpus.test(cpu) {
                     continue;
@@ -138,11 +142,21 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
     /// An idle core is promised: a core with all threads idle, else the first idle thread seen.
     /// The hint is cleared when there is no such core.
     fn walk_cores(&mut self, llc: DomainId, target: CpuId) -> ScanEnd {
-        let domains = self.domains;
         let start = CpuId(target.0 + 1);
+        let cluster = self.cluster_span(llc);
+        if let Some(masks) = self.masks {
+            let end = self.fast_walk_cores(masks, llc, cluster, start);
+            if !matches!(
+                end,
+                ScanEnd::Found(_, Reason::IdleCore | Reason::ClusterIdleCore)
+            ) {
+                self.clear_idle_cores(target);
+            }
+            return end;
+        }
         let mut thread = None;
-        if self.cluster_span(llc).is_some() {
-            let span = domains.mask(domains.groups(llc)[0].span);
+        if let Some(cluster) = cluster {
+            let span = self.domains.mask(cluster);
             for core in span.iter_wrap(start) {
                 if self.scratch.cpus.test(core) && self.is_idle_core(core, &mut thread) {
                     return ScanEnd::Found(core, Reason::ClusterIdleCore);

@@ -48,10 +48,17 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         target: CpuId,
     ) -> Option<CpuId> {
         let domains = self.domains;
+        self.cost.mask_ops += 1;
+        if let Some(masks) = self.masks {
+            let core = self.fast_idle_core::<EARLY_EXIT, CLEAR_ONCE>(masks, llc, target);
+            if core.is_none() {
+                self.clear_idle_cores(target);
+            }
+            return core;
+        }
         self.scratch
             .cpus
             .assign_and(domains.span(llc), self.p.allowed);
-        self.cost.mask_ops += 1;
         let mut walk = WrapWalk::from(target);
         while let Some(core) = walk.next(&self.scratch.cpus) {
             let threads = domains.smt_mask(core);
@@ -114,10 +121,13 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
 
     /// v5.6: walks allowed CPUs only.
     fn walk_allowed(&mut self, llc: DomainId, target: CpuId, mut nr: i32) -> ScanEnd {
+        self.cost.mask_ops += 1;
+        if let Some(masks) = self.masks {
+            return self.fast_walk_old(masks, llc, target, nr, true);
+        }
         self.scratch
             .cpus
             .assign_and(self.domains.span(llc), self.p.allowed);
-        self.cost.mask_ops += 1;
         let mut second_choice = None;
         let mut walk = WrapWalk::from(target);
         while let Some(cpu) = walk.next(&self.scratch.cpus) {
@@ -135,6 +145,9 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
     /// v5.4: walks the whole span; CPUs that are not allowed cost budget too. A sched-idle CPU is
     /// second choice, and is forgotten when the walk comes to its end.
     fn walk_span(&mut self, llc: DomainId, target: CpuId, mut nr: i32) -> ScanEnd {
+        if let Some(masks) = self.masks {
+            return self.fast_walk_old(masks, llc, target, nr, false);
+        }
         let mut second_choice = None;
         for cpu in self.domains.span(llc).iter_wrap(target) {
             nr = nr.wrapping_sub(1);

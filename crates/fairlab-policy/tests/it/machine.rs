@@ -29,6 +29,8 @@ pub struct Shape {
     pub cores: u32,
     /// Threads of a core.
     pub threads: u32,
+    /// Numbers the second threads of all cores after all first threads, and so on.
+    pub spread: bool,
     /// CPUs outside all domains.
     pub isolated: &'static [u32],
     /// Capacity by CPU; empty for 1024 everywhere.
@@ -43,6 +45,7 @@ impl Shape {
             clusters: 0,
             cores,
             threads,
+            spread: false,
             isolated: &[],
             capacity: &[],
         }
@@ -61,13 +64,19 @@ impl Shape {
         let per_cluster = self.cores * self.threads;
         let per_llc = per_cluster * self.clusters.max(1);
         let per_node = per_llc * self.llcs;
-        for id in 0..self.nr() {
+        let cores = self.nr() / self.threads;
+        for position in 0..self.nr() {
+            let id = if self.spread {
+                position % self.threads * cores + position / self.threads
+            } else {
+                position
+            };
             let mut cpu = Cpu::new(CpuId(id));
-            cpu.core = id / self.threads;
-            cpu.cluster = (self.clusters > 0).then_some(id / per_cluster);
-            cpu.llc = Some(id / per_llc);
-            cpu.package = Some(id / per_node);
-            cpu.node = NodeId(id / per_node);
+            cpu.core = position / self.threads;
+            cpu.cluster = (self.clusters > 0).then_some(position / per_cluster);
+            cpu.llc = Some(position / per_llc);
+            cpu.package = Some(position / per_node);
+            cpu.node = NodeId(position / per_node);
             cpu.isolated = self.isolated.contains(&id);
             if let Some(capacity) = self.capacity.get(id as usize) {
                 cpu.capacity = *capacity;
@@ -93,9 +102,8 @@ impl Shape {
     /// All CPUs busy with one task each.
     pub fn state(&self, kernel: &Kernel) -> State {
         let mut state = State::new(self.domains(kernel));
-        let per_node = (self.nr() / self.nodes) as usize;
-        for (id, cpu) in state.cpus.iter_mut().enumerate() {
-            cpu.node = id / per_node;
+        for cpu in self.machine().cpus() {
+            state.cpus[cpu.id.index()].node = cpu.node.index();
         }
         state
     }

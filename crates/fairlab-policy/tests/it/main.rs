@@ -6,6 +6,7 @@
 
 mod asymmetric;
 mod balance;
+mod fast_search;
 mod idle_sibling;
 mod machine;
 mod reasons;

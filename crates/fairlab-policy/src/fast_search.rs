@@ -1,0 +1,469 @@
+//! The scans of an LLC over idle masks, 64 CPUs at once.
+//!
+//! Answer, reason and counted cost are those of the kernel's walks in `idle_sibling`; a differential
+//! test holds them together. What is counted is what the kernel's walk would have looked at.
+
+use fairlab_kernel::Feature;
+use fairlab_topology::domains::{DomainId, MaskId};
+use fairlab_units::{CpuId, CpuMask};
+
+use crate::explain::Explain;
+use crate::idle_masks::{IdleMasks, WordRange};
+use crate::idle_sibling::{Budget, ScanEnd};
+use crate::search::Search;
+use crate::{MachineView, Reason};
+
+const BITS: usize = 64;
+
+/// Word `i`, or nothing beyond the end.
+#[inline]
+fn word(mask: &CpuMask, i: usize) -> u64 {
+    mask.words().get(i).copied().unwrap_or(0)
+}
+
+/// The words of a range in wrap order from `start`, each with the bits that count; the word of
+/// `start` comes twice. Ends when `each` answers something.
+#[inline]
+fn wrap_words<T>(
+    range: WordRange,
+    start: CpuId,
+    mut each: impl FnMut(usize, u64) -> Option<T>,
+) -> Option<T> {
+    let (middle, bit) = (start.index() / BITS, start.index() % BITS);
+    for i in middle.max(range.first)..range.end {
+        let bits = if i == middle {
+            u64::MAX << bit
+        } else {
+            u64::MAX
+        };
+        let answer = each(i, bits);
+        if answer.is_some() {
+            return answer;
+        }
+    }
+    for i in range.first..range.end.min(middle + 1) {
+        let bits = if i == middle {
+            !(u64::MAX << bit)
+        } else {
+            u64::MAX
+        };
+        let answer = each(i, bits);
+        if answer.is_some() {
+            return answer;
+        }
+    }
+    None
+}
+
+const fn cpu_at(word: usize, bits: u64) -> CpuId {
+    CpuId((word * BITS) as u32 + bits.trailing_zeros())
+}
+
+/// How a counted walk ended.
+enum Walk {
+    /// At this CPU.
+    Hit(CpuId),
+    /// It would have visited more CPUs than it may.
+    Spent,
+    /// It came to its end.
+    End,
+}
+
+/// Walks `base` until a member of `hits`, within `limit` members of `base`. Adds to `visited` the
+/// members that were visited.
+#[inline]
+fn walk(
+    range: WordRange,
+    start: CpuId,
+    limit: u64,
+    visited: &mut u64,
+    base: impl Fn(usize) -> u64,
+    hits: impl Fn(usize) -> u64,
+) -> Walk {
+    let end = wrap_words(range, start, |i, bits| {
+        let base = base(i) & bits;
+        let hit = base & hits(i);
+        let passed = if hit == 0 {
+            base
+        } else {
+            // The members up to and with the lowest hit.
+            base & (hit ^ (hit - 1))
+        };
+        let count = u64::from(passed.count_ones());
+        if *visited + count > limit {
+            *visited = limit;
+            return Some(Walk::Spent);
+        }
+        *visited += count;
+        (hit != 0).then(|| Walk::Hit(cpu_at(i, hit)))
+    });
+    end.unwrap_or(Walk::End)
+}
+
+/// How many CPUs a budget lets a walk test. One that is not positive never comes down to zero.
+const fn tests_of(nr: Budget) -> u64 {
+    if nr > 0 { nr as u64 - 1 } else { u64::MAX }
+}
+
+/// The CPUs of a core search in the order of the walk: those of the cluster first, if any.
+struct CoreWalk<'a> {
+    span: &'a CpuMask,
+    range: WordRange,
+    allowed: &'a CpuMask,
+    cluster: Option<&'a CpuMask>,
+    start: CpuId,
+}
+
+impl CoreWalk<'_> {
+    /// Word `i` of the CPUs of one pass: 0 in the cluster, 1 outside.
+    #[inline]
+    fn base(&self, pass: u8, i: usize) -> u64 {
+        let all = word(self.span, i) & word(self.allowed, i);
+        match (self.cluster, pass) {
+            (Some(cluster), 0) => all & word(cluster, i),
+            (Some(cluster), _) => all & !word(cluster, i),
+            (None, 0) => 0,
+            (None, _) => all,
+        }
+    }
+
+    fn pass_of(&self, cpu: CpuId) -> u8 {
+        u8::from(!self.cluster.is_some_and(|cluster| cluster.test(cpu)))
+    }
+
+    fn holds(&self, cpu: CpuId) -> bool {
+        self.span.test(cpu) && self.allowed.test(cpu)
+    }
+
+    /// Position in the walk.
+    fn key(&self, cpu: CpuId) -> (u8, bool, CpuId) {
+        (self.pass_of(cpu), cpu < self.start, cpu)
+    }
+
+    /// The first member with a bit in `hits` for which `take` answers something.
+    fn first<T>(
+        &self,
+        hits: impl Fn(usize) -> u64,
+        mut take: impl FnMut(u8, CpuId) -> Option<T>,
+    ) -> Option<T> {
+        let first_pass = if self.cluster.is_some() { 0 } else { 1 };
+        for pass in first_pass..=1 {
+            let found = wrap_words(self.range, self.start, |i, bits| {
+                let mut hit = self.base(pass, i) & hits(i) & bits;
+                while hit != 0 {
+                    let answer = take(pass, cpu_at(i, hit));
+                    if answer.is_some() {
+                        return answer;
+                    }
+                    hit &= hit - 1;
+                }
+                None
+            });
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// Does the walk come to the core of `cpu` through `cpu`, not through another of its threads?
+    fn leads(&self, masks: &IdleMasks, cpu: CpuId) -> bool {
+        let key = self.key(cpu);
+        masks
+            .threads(cpu)
+            .iter()
+            .all(|t| *t == cpu || !self.holds(*t) || self.key(*t) > key)
+    }
+}
+
+impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
+    /// Does a scan find anybody to visit?
+    pub(crate) fn scan_is_empty(&self, llc: DomainId) -> bool {
+        !self.domains.span(llc).intersects(self.p.allowed)
+    }
+
+    /// The one-pass scan for an idle CPU, cluster first.
+    pub(crate) fn fast_walk_cpus(
+        &mut self,
+        masks: &IdleMasks,
+        llc: DomainId,
+        cluster: Option<MaskId>,
+        start: CpuId,
+        nr: Budget,
+    ) -> ScanEnd {
+        let (span, allowed) = (self.domains.span(llc), self.p.allowed);
+        let range = masks.range(self.domains.domain(llc).span);
+        let sched_idle = self.takes_sched_idle;
+        let usable = |i: usize| {
+            let sched = if sched_idle {
+                word(&masks.sched_idle, i)
+            } else {
+                0
+            };
+            word(&masks.idle, i) | sched
+        };
+        let base = |i: usize| word(span, i) & word(allowed, i);
+        let limit = tests_of(nr);
+        let mut visited = 0;
+        let mut near = None;
+        if let Some(cluster) = cluster {
+            let mask = self.domains.mask(cluster);
+            near = Some(mask);
+            let end = walk(
+                masks.range(cluster),
+                start,
+                limit,
+                &mut visited,
+                |i| base(i) & word(mask, i),
+                usable,
+            );
+            match end {
+                Walk::Hit(cpu) => {
+                    self.cost.idle_tests += visited as u32;
+                    return ScanEnd::Found(cpu, Reason::ClusterIdleCpu);
+                }
+                Walk::Spent => {
+                    self.cost.idle_tests += visited as u32;
+                    return ScanEnd::OutOfBudget;
+                }
+                Walk::End => self.cost.mask_ops += 1,
+            }
+        }
+        let end = walk(
+            range,
+            start,
+            limit,
+            &mut visited,
+            |i| base(i) & !near.map_or(0, |near| word(near, i)),
+            usable,
+        );
+        self.cost.idle_tests += visited as u32;
+        match end {
+            Walk::Hit(cpu) => ScanEnd::Found(cpu, Reason::IdleCpu),
+            Walk::Spent => ScanEnd::OutOfBudget,
+            Walk::End => ScanEnd::Nothing,
+        }
+    }
+
+    /// The one-pass scan for an idle core, cluster first. The caller clears the hint unless a core
+    /// is found.
+    pub(crate) fn fast_walk_cores(
+        &mut self,
+        masks: &IdleMasks,
+        llc: DomainId,
+        cluster: Option<MaskId>,
+        start: CpuId,
+    ) -> ScanEnd {
+        let walk = CoreWalk {
+            span: self.domains.span(llc),
+            range: masks.range(self.domains.domain(llc).span),
+            allowed: self.p.allowed,
+            cluster: cluster.map(|id| self.domains.mask(id)),
+            start,
+        };
+        let core = walk.first(|i| word(&masks.idle_core, i), |pass, cpu| Some((pass, cpu)));
+        let in_scan = self.has(Feature::SIS_CORE_DOMAIN);
+        let sched_idle = self.takes_sched_idle;
+        let is_usable = |t: CpuId| masks.idle.test(t) || (sched_idle && masks.sched_idle.test(t));
+        let is_candidate = |pass: u8, t: CpuId| {
+            if in_scan {
+                // The cluster has left the mask before the second pass.
+                walk.holds(t) && (pass == 0 || walk.pass_of(t) == 1)
+            } else {
+                walk.allowed.test(t)
+            }
+        };
+        if masks.counts_cores {
+            self.count_cores(masks, &walk, core.map(|(_, cpu)| cpu), &is_candidate);
+        } else if let Some((_, cpu)) = core {
+            self.cost.idle_tests += masks.threads(cpu).len() as u32;
+        }
+        if cluster.is_some() && core.is_none_or(|(pass, _)| pass == 1) {
+            self.cost.mask_ops += 1;
+        }
+        match core {
+            Some((0, cpu)) => return ScanEnd::Found(cpu, Reason::ClusterIdleCore),
+            Some((_, cpu)) => return ScanEnd::Found(cpu, Reason::IdleCore),
+            None => {}
+        }
+        // The first core of the walk that has a usable thread gives its lowest such thread.
+        let thread = walk.first(
+            |i| {
+                let sched = if sched_idle {
+                    word(&masks.some_sched_idle, i)
+                } else {
+                    0
+                };
+                word(&masks.some_idle, i) | sched
+            },
+            |pass, cpu| {
+                if !walk.leads(masks, cpu) {
+                    return None;
+                }
+                let mut threads = masks.threads(cpu).iter().copied();
+                threads.find(|t| is_usable(*t) && is_candidate(pass, *t))
+            },
+        );
+        match thread {
+            Some(cpu) => ScanEnd::Found(cpu, Reason::IdleThread),
+            None => ScanEnd::Nothing,
+        }
+    }
+
+    /// Counts what the kernel's core tests look at on the way to `found`, or to the end.
+    fn count_cores(
+        &mut self,
+        masks: &IdleMasks,
+        walk: &CoreWalk<'_>,
+        found: Option<CpuId>,
+        is_candidate: &impl Fn(u8, CpuId) -> bool,
+    ) {
+        let (mut tests, mut busy_cores) = (0u32, 0u32);
+        let mut knows_thread = false;
+        let sched_idle = self.takes_sched_idle;
+        let _ = walk.first(
+            |_| u64::MAX,
+            |pass, cpu| {
+                if !walk.leads(masks, cpu) {
+                    return None;
+                }
+                let threads = masks.threads(cpu);
+                if Some(cpu) == found {
+                    tests += threads.len() as u32;
+                    return Some(());
+                }
+                busy_cores += 1;
+                for thread in threads {
+                    tests += 1;
+                    if masks.idle.test(*thread) {
+                        knows_thread |= is_candidate(pass, *thread);
+                        continue;
+                    }
+                    if knows_thread {
+                        break;
+                    }
+                    let is_second = sched_idle && masks.sched_idle.test(*thread);
+                    if is_second && is_candidate(pass, *thread) {
+                        knows_thread = true;
+                        break;
+                    }
+                }
+                None
+            },
+        );
+        self.cost.idle_tests += tests;
+        self.cost.mask_ops += busy_cores;
+    }
+
+    /// The core pass of v5.4 and v5.6. The caller clears the hint when there is no idle core.
+    pub(crate) fn fast_idle_core<const EARLY_EXIT: bool, const CLEAR_ONCE: bool>(
+        &mut self,
+        masks: &IdleMasks,
+        llc: DomainId,
+        target: CpuId,
+    ) -> Option<CpuId> {
+        let walk = CoreWalk {
+            span: self.domains.span(llc),
+            range: masks.range(self.domains.domain(llc).span),
+            allowed: self.p.allowed,
+            cluster: None,
+            start: target,
+        };
+        let found = walk.first(|i| word(&masks.idle_core, i), |_, cpu| Some(cpu));
+        if !masks.counts_cores {
+            if let Some(cpu) = found {
+                self.cost.idle_tests += masks.threads(cpu).len() as u32;
+            }
+            return found;
+        }
+        let cost = &mut self.cost;
+        let _ = walk.first(
+            |_| u64::MAX,
+            |_, cpu| {
+                if !walk.leads(masks, cpu) {
+                    return None;
+                }
+                let threads = masks.threads(cpu);
+                let all = threads.len() as u32;
+                if !CLEAR_ONCE {
+                    cost.bit_clears += all;
+                }
+                if Some(cpu) == found {
+                    cost.idle_tests += all;
+                    return Some(());
+                }
+                let idle_first = threads.iter().take_while(|t| masks.idle.test(**t)).count();
+                cost.idle_tests += if EARLY_EXIT {
+                    idle_first as u32 + 1
+                } else {
+                    all
+                };
+                cost.mask_ops += u32::from(CLEAR_ONCE);
+                None
+            },
+        );
+        found
+    }
+
+    /// The CPU pass of v5.4 and v5.6: over allowed CPUs, or over the whole span with the forbidden
+    /// ones using up budget.
+    pub(crate) fn fast_walk_old(
+        &mut self,
+        masks: &IdleMasks,
+        llc: DomainId,
+        target: CpuId,
+        nr: Budget,
+        allowed_only: bool,
+    ) -> ScanEnd {
+        let (span, allowed) = (self.domains.span(llc), self.p.allowed);
+        let range = masks.range(self.domains.domain(llc).span);
+        let as_idle = self.has(Feature::SIS_SCHED_IDLE) && self.takes_sched_idle;
+        let as_second = !self.has(Feature::SIS_SCHED_IDLE) && self.takes_sched_idle;
+        let hits = |i: usize| {
+            let sched = if as_idle {
+                word(&masks.sched_idle, i)
+            } else {
+                0
+            };
+            (word(&masks.idle, i) | sched) & word(allowed, i)
+        };
+        let base = |i: usize| {
+            let all = word(span, i);
+            if allowed_only {
+                all & word(allowed, i)
+            } else {
+                all
+            }
+        };
+        let mut visited = 0;
+        let end = walk(range, target, tests_of(nr), &mut visited, base, hits);
+        // Which of the visited CPUs are allowed, and which of them is second choice.
+        let (mut left, mut tests, mut second) = (visited, 0, None);
+        if allowed_only && !as_second {
+            tests = visited as u32;
+        } else {
+            let _ = wrap_words(range, target, |i, bits| {
+                let mut seen = base(i) & bits;
+                while u64::from(seen.count_ones()) > left {
+                    // Drops the highest.
+                    seen &= !(1 << (BITS - 1 - seen.leading_zeros() as usize));
+                }
+                left -= u64::from(seen.count_ones());
+                let tested = seen & word(allowed, i);
+                tests += tested.count_ones();
+                let sched = tested & word(&masks.sched_idle, i) & !word(&masks.idle, i);
+                if as_second && second.is_none() && sched != 0 {
+                    second = Some(cpu_at(i, sched));
+                }
+                (left == 0).then_some(())
+            });
+        }
+        self.cost.idle_tests += tests;
+        match (end, second) {
+            (Walk::Hit(cpu), _) => ScanEnd::Found(cpu, Reason::IdleCpu),
+            (Walk::Spent, Some(cpu)) => ScanEnd::Found(cpu, Reason::ScanSchedIdle),
+            (Walk::Spent, None) => ScanEnd::OutOfBudget,
+            (Walk::End, _) => ScanEnd::Nothing,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Which CPUs are idle, as masks kept up to date on each change.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use fairlab_topology::Domains;
+use fairlab_topology::domains::MaskId;
+use fairlab_units::{CpuId, CpuMask, PerCpu};
+
+/// The idle state of all CPUs as masks, for a search that looks at 64 CPUs at once.
+///
+/// The owner of the state reports every change; each costs a few operations on one core. The masks
+/// must say what the view says at the moment of a decision.
+///
+/// ```text
+///   idle        .X..XX.X      a bit per CPU
+///   idle_core   ....XX..      the bits of cores that are idle with all threads
+///   some_idle   XX..XXXX      the bits of cores that have an idle thread
+/// ```
+#[derive(Clone, Debug)]
+pub struct IdleMasks {
+    pub(crate) idle: CpuMask,
+    pub(crate) sched_idle: CpuMask,
+    pub(crate) idle_core: CpuMask,
+    pub(crate) some_idle: CpuMask,
+    pub(crate) some_sched_idle: CpuMask,
+    pub(crate) counts_cores: bool,
+    cores: Cores,
+    /// Words that hold members, by number of the mask.
+    ranges: Vec<WordRange>,
+}
+
+/// The threads of each core, without walking masks as long as the machine is big.
+#[derive(Clone, Debug)]
+pub(crate) struct Cores {
+    threads: Vec<CpuId>,
+    /// Where the threads of a CPU's core begin, and how many they are.
+    place: PerCpu<(u32, u32)>,
+}
+
+impl Cores {
+    fn new(domains: &Domains) -> Self {
+        let nr = domains.nr_cpu_ids();
+        let mut threads: Vec<CpuId> = Vec::with_capacity(nr);
+        let mut place = PerCpu::from_fn(nr, |_| (0, 0));
+        for cpu in (0..nr).map(CpuId::from_index) {
+            let mask = domains.smt_mask(cpu);
+            let first = mask.first();
+            let shared = first.filter(|first| *first < cpu && domains.smt_mask(*first) == mask);
+            place[cpu] = match shared {
+                Some(first) => place[first],
+                None => {
+                    let start = threads.len();
+                    threads.extend(mask);
+                    (start as u32, (threads.len() - start) as u32)
+                }
+            };
+        }
+        Self { threads, place }
+    }
+
+    /// The threads of the core of `cpu`, ascending.
+    #[inline]
+    pub fn threads(&self, cpu: CpuId) -> &[CpuId] {
+        let (start, len) = self.place[cpu];
+        &self.threads[start as usize..(start + len) as usize]
+    }
+}
+
+/// The words of a mask that may have members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WordRange {
+    pub first: usize,
+    /// One past the last.
+    pub end: usize,
+}
+
+impl WordRange {
+    pub fn of(mask: &CpuMask) -> Self {
+        let words = mask.words();
+        let first = words.iter().position(|w| *w != 0).unwrap_or(0);
+        let end = words.iter().rposition(|w| *w != 0).map_or(0, |i| i + 1);
+        Self { first, end }
+    }
+}
+
+impl IdleMasks {
+    /// Masks for the CPUs of `domains`, none of which is idle. Make new ones when domains change.
+    #[must_use]
+    pub fn new(domains: &Domains) -> Self {
+        let empty = CpuMask::new(domains.nr_cpu_ids());
+        let mut ranges = vec![WordRange { first: 0, end: 0 }; 1];
+        let mut add = |id: MaskId| {
+            let index = id.0 as usize;
+            if ranges.len() <= index {
+                ranges.resize(index + 1, WordRange { first: 0, end: 0 });
+            }
+            if ranges[index].end == 0 {
+                ranges[index] = WordRange::of(domains.mask(id));
+            }
+        };
+        for cpu in (0..domains.nr_cpu_ids()).map(CpuId::from_index) {
+            if let Some(llc) = domains.cached(cpu).llc {
+                add(domains.domain(llc).span);
+                if let Some(local) = domains.groups(llc).first() {
+                    add(local.span);
+                }
+            }
+        }
+        Self {
+            idle: empty.clone(),
+            sched_idle: empty.clone(),
+            idle_core: empty.clone(),
+            some_idle: empty.clone(),
+            some_sched_idle: empty,
+            counts_cores: true,
+            cores: Cores::new(domains),
+            ranges,
+        }
+    }
+
+    /// Counts the cost of a search for an idle core as the kernel's scan would have had it (on by
+    /// default), or only the core that was found. Counting looks at each core in the scan.
+    #[must_use]
+    pub const fn counting_cores(mut self, on: bool) -> Self {
+        self.counts_cores = on;
+        self
+    }
+
+    /// `cpu` became available: it runs its idle task, nothing is queued or pending.
+    pub fn on_idle_enter(&mut self, cpu: CpuId) {
+        if !self.idle.test(cpu) {
+            self.idle.set(cpu);
+            self.refresh_core(cpu);
+        }
+    }
+
+    /// `cpu` is not available any more: something runs, is queued or pending.
+    pub fn on_idle_exit(&mut self, cpu: CpuId) {
+        if self.idle.test(cpu) {
+            self.idle.clear(cpu);
+            self.refresh_core(cpu);
+        }
+    }
+
+    /// `cpu` runs only SCHED_IDLE tasks, or does so no more.
+    pub fn set_sched_idle(&mut self, cpu: CpuId, is_sched_idle: bool) {
+        if self.sched_idle.test(cpu) == is_sched_idle {
+            return;
+        }
+        assign(&mut self.sched_idle, cpu, is_sched_idle);
+        let threads = self.cores.threads(cpu);
+        let some = threads.iter().any(|t| self.sched_idle.test(*t));
+        for thread in threads {
+            assign(&mut self.some_sched_idle, *thread, some);
+        }
+    }
+
+    /// The idle CPUs.
+    #[must_use]
+    pub const fn idle(&self) -> &CpuMask {
+        &self.idle
+    }
+
+    /// The CPUs of cores that are idle with all threads.
+    #[must_use]
+    pub const fn idle_core(&self) -> &CpuMask {
+        &self.idle_core
+    }
+
+    fn refresh_core(&mut self, cpu: CpuId) {
+        let threads = self.cores.threads(cpu);
+        let all = threads.iter().all(|t| self.idle.test(*t));
+        let some = threads.iter().any(|t| self.idle.test(*t));
+        for thread in threads {
+            assign(&mut self.idle_core, *thread, all);
+            assign(&mut self.some_idle, *thread, some);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn threads(&self, cpu: CpuId) -> &[CpuId] {
+        self.cores.threads(cpu)
+    }
+
+    #[inline]
+    pub(crate) fn range(&self, id: MaskId) -> WordRange {
+        self.ranges[id.0 as usize]
+    }
+}
+
+#[inline]
+fn assign(mask: &mut CpuMask, cpu: CpuId, on: bool) {
+    if on {
+        mask.set(cpu);
+    } else {
+        mask.clear(cpu);
+    }
+}
