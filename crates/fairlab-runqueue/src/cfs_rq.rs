@@ -109,6 +109,12 @@ impl CfsRq {
         self.curr.some()
     }
 
+    /// Is the queue out of runtime (bandwidth control)?
+    #[must_use]
+    pub const fn is_throttled(&self) -> bool {
+        self.group.throttled
+    }
+
     /// CFS: the monotonic floor of vruntimes.
     #[must_use]
     pub const fn min_vruntime(&self) -> Vruntime {
@@ -221,6 +227,11 @@ impl CfsRq {
     /// vruntimes are whole numbers, so this equals the comparison without rounding.
     #[inline]
     pub(crate) fn average(&self, cfg: &RqConfig, ents: &Entities) -> Vruntime {
+        if self.sum_weight == 0
+            && let Some(curr) = self.queued_curr(ents).some()
+        {
+            return ents[curr].vruntime;
+        }
         let (sum, weight) = self.totals(cfg, ents);
         if weight == 0 {
             return if cfg.zero_vruntime {

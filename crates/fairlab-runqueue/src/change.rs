@@ -28,7 +28,10 @@ pub enum Change {
 
 impl FairRq {
     /// Changes a task of this CPU, queued or not. A queued task is taken off and put back, as in
-    /// Linux, so its position changes as the release has it.
+    /// Linux, so its position changes as the release has it; a delayed one stays delayed.
+    ///
+    /// A task that changes to another class is not changed here, but dequeued: a delayed one with
+    /// [`DequeueFlags::SLEEP`], another one with [`DequeueFlags::MOVE`].
     pub fn change(
         &mut self,
         ents: &mut Entities,
@@ -36,15 +39,9 @@ impl FairRq {
         change: Change,
         now: Timestamp,
     ) -> Resched {
-        let is_queued = ents[id].on_rq && !ents[id].delayed;
+        let is_queued = ents[id].on_rq;
         let is_running = self.curr(ents) == Some(id);
         let mut resched = Resched::None;
-        if ents[id].delayed {
-            // A sleeper in debt is let go; it wakes up as one that has slept all along.
-            let (_, request) = self.dequeue(ents, id, DequeueFlags::SLEEP, now);
-            resched = resched.or(request);
-            self.push_left(ents, id);
-        }
         if is_queued {
             let (_, request) = self.dequeue(ents, id, DequeueFlags::MOVE, now);
             resched = resched.or(request);

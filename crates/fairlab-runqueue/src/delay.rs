@@ -18,16 +18,27 @@ impl FairRq {
     pub(crate) fn uncount_runnable(&mut self, ents: &Entities, id: EntityId) {
         let mut at = id;
         while at != EntityId::NONE {
-            self.queues[ents[at].queue as usize].h_nr_runnable -= 1;
-            at = ents[at].parent;
+            let queue = &mut self.queues[ents[at].queue as usize];
+            queue.h_nr_runnable -= 1;
+            at = self.above_unless_throttled(ents, at);
         }
     }
 
     fn count_runnable(&mut self, ents: &Entities, id: EntityId) {
         let mut at = id;
         while at != EntityId::NONE {
-            self.queues[ents[at].queue as usize].h_nr_runnable += 1;
-            at = ents[at].parent;
+            let queue = &mut self.queues[ents[at].queue as usize];
+            queue.h_nr_runnable += 1;
+            at = self.above_unless_throttled(ents, at);
+        }
+    }
+
+    /// The entity of the group, or none where the group is cut off by throttling.
+    fn above_unless_throttled(&self, ents: &Entities, id: EntityId) -> EntityId {
+        if self.keeps_throttled(ents[id].queue as usize) {
+            EntityId::NONE
+        } else {
+            ents[id].parent
         }
     }
 
@@ -50,11 +61,14 @@ impl FairRq {
         id: EntityId,
         now: Timestamp,
     ) -> Resched {
-        let cfg = &self.cfg;
-        let queue = &mut self.queues[ents[id].queue as usize];
+        let q = ents[id].queue;
         let mut resched = Resched::None;
+        if self.cfg.has(Feature::DELAY_LAG_KEPT) {
+            resched = self.charge(ents, q, now);
+        }
+        let cfg = &self.cfg;
+        let queue = &mut self.queues[q as usize];
         let place_again = if cfg.has(Feature::DELAY_LAG_KEPT) {
-            resched = queue.update_curr(cfg, ents, now).1;
             queue.update_lag(cfg, ents, id);
             queue.zero.offset(-ents[id].vlag) != ents[id].vruntime
         } else if cfg.delay_zero {

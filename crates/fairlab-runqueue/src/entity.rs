@@ -7,6 +7,7 @@ use core::ops::Index;
 use fairlab_units::{Nanos, Timestamp};
 
 use crate::Vruntime;
+use crate::bandwidth::Pool;
 use crate::timeline::{NIL, Node};
 use crate::weight::{self, Weight};
 
@@ -256,6 +257,8 @@ pub struct Entities {
     pub(crate) entities: Vec<Entity>,
     pub(crate) nodes: Vec<Node>,
     free: Vec<u32>,
+    /// Runtime of the groups, which all CPUs share; by group number.
+    pub(crate) pools: Vec<Pool>,
 }
 
 impl Entities {
@@ -266,6 +269,7 @@ impl Entities {
             entities: Vec::new(),
             nodes: Vec::new(),
             free: Vec::new(),
+            pools: Vec::new(),
         }
     }
 
@@ -276,6 +280,7 @@ impl Entities {
             entities: Vec::with_capacity(capacity),
             nodes: Vec::with_capacity(capacity),
             free: Vec::new(),
+            pools: Vec::new(),
         }
     }
 

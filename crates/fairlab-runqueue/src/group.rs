@@ -37,6 +37,10 @@ pub struct GroupLoad {
 pub(crate) struct GroupState {
     shares: Weight,
     load: GroupLoad,
+    pub(crate) throttled: bool,
+    pub(crate) runtime_remaining: i64,
+    /// Throttled tasks that have left (v6.18 on), newest first.
+    pub(crate) limbo: EntityId,
 }
 
 impl GroupState {
@@ -47,7 +51,29 @@ impl GroupState {
             tg_load_avg: 0,
             contrib: 0,
         },
+        throttled: false,
+        runtime_remaining: 0,
+        limbo: EntityId::NONE,
     };
+}
+
+/// Tasks that join or leave the counts of the queues above.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) queued: u32,
+    pub(crate) runnable: u32,
+    pub(crate) idle: u32,
+}
+
+/// Why the queues above lose tasks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// A task goes to sleep.
+    Sleep,
+    /// A task is moved or changed, or a delayed entity leaves.
+    Other,
+    /// The queue is throttled as a whole.
+    Throttle,
 }
 
 impl FairRq {
@@ -79,6 +105,12 @@ impl FairRq {
     #[must_use]
     pub fn group_entity(&self, group: GroupId) -> Option<EntityId> {
         self.queue(group)?.entity.some()
+    }
+
+    /// The group of a task.
+    #[must_use]
+    pub fn group_of(&self, ents: &Entities, id: EntityId) -> GroupId {
+        GroupId(ents[id].queue)
     }
 
     /// Puts a task that is on no queue into a group.
@@ -139,14 +171,9 @@ impl FairRq {
         if group.load == Weight::ZERO {
             return;
         }
-        let shares = if group.idle {
-            Weight::IDLE
-        } else {
-            group.group.shares
-        };
         let load = group.group.load;
         let weight = weight::group_shares(
-            shares,
+            group.group.shares,
             group.load,
             load.load_avg,
             load.tg_load_avg,
@@ -166,11 +193,12 @@ impl FairRq {
         now: Timestamp,
     ) {
         let cfg = self.cfg;
-        let queue = &mut self.queues[ents[id].queue as usize];
         let old = ents[id].weight;
         if ents[id].on_rq {
             // The request of this accounting comes again at the next tick.
-            let _ = queue.update_curr(&cfg, ents, now);
+            let q = ents[id].queue;
+            let _ = self.charge(ents, q, now);
+            let queue = &mut self.queues[q as usize];
             if cfg.eevdf {
                 queue.reweight_queued(&cfg, ents, id, weight);
                 return;
@@ -197,18 +225,23 @@ impl FairRq {
         }
     }
 
-    /// Continues an enqueue above the queue that the task joined.
+    /// Continues an enqueue above the queue `from`, which tasks have joined.
     pub(crate) fn enqueue_above(
         &mut self,
         ents: &mut Entities,
-        id: EntityId,
-        mut idle: bool,
+        from: u32,
+        mut counts: Counts,
         now: Timestamp,
     ) -> Resched {
         let mut resched = Resched::None;
-        let mut below = ents[id].queue as usize;
+        let mut below = from as usize;
         while let Some(at) = self.queues[below].entity.some() {
-            idle |= self.queues[below].idle;
+            if self.keeps_throttled(below) {
+                break;
+            }
+            if self.queues[below].idle {
+                counts.idle = counts.queued;
+            }
             self.inherit_slice(ents, at);
             if ents[at].delayed {
                 resched = resched.or(self.requeue_delayed_entity(ents, at, now));
@@ -220,35 +253,46 @@ impl FairRq {
             }
             below = ents[at].queue as usize;
             let queue = &mut self.queues[below];
-            queue.h_nr_queued += 1;
-            queue.h_nr_runnable += u32::from(!ents[id].delayed);
-            queue.h_nr_idle += u32::from(idle);
+            queue.h_nr_queued += counts.queued;
+            queue.h_nr_runnable += counts.runnable;
+            queue.h_nr_idle += counts.idle;
         }
         resched
     }
 
-    /// Continues a dequeue above the queue that the task left.
+    /// Continues a dequeue above the queue `from`, which tasks have left.
     pub(crate) fn dequeue_above(
         &mut self,
         ents: &mut Entities,
         from: u32,
-        leaving: Leaving,
+        mut counts: Counts,
+        cause: Cause,
         now: Timestamp,
     ) -> Resched {
         let mut resched = Resched::None;
-        let mut idle = leaving.idle;
         let mut goes_on = true;
         let mut below = from as usize;
         while let Some(at) = self.queues[below].entity.some() {
-            idle |= self.queues[below].idle;
-            if goes_on && self.queues[below].nr_queued > 0 {
+            let is_throttling = cause == Cause::Throttle && below == from as usize;
+            if self.keeps_throttled(below) && !is_throttling {
+                break;
+            }
+            if self.queues[below].idle {
+                counts.idle = counts.queued;
+            }
+            if goes_on && self.queues[below].nr_queued > 0 && !is_throttling {
                 goes_on = false;
-                if leaving.sleep {
+                if cause == Cause::Sleep {
                     self.set_next_buddy(ents, at);
                 }
             }
             if goes_on {
-                let (dequeued, request) = self.dequeue_entity(ents, at, DequeueFlags::SLEEP, now);
+                let flags = if cause == Cause::Throttle {
+                    DequeueFlags::SPECIAL
+                } else {
+                    DequeueFlags::SLEEP
+                };
+                let (dequeued, request) = self.dequeue_entity(ents, at, flags, now);
                 resched = resched.or(request);
                 goes_on = dequeued == Dequeued::Done;
             } else {
@@ -257,13 +301,28 @@ impl FairRq {
             }
             below = ents[at].queue as usize;
             let queue = &mut self.queues[below];
-            queue.h_nr_queued -= leaving.queued;
-            queue.h_nr_runnable -= leaving.runnable;
-            if idle {
-                queue.h_nr_idle -= leaving.queued;
-            }
+            queue.h_nr_queued -= counts.queued;
+            queue.h_nr_runnable -= counts.runnable;
+            queue.h_nr_idle -= counts.idle;
         }
         resched
+    }
+
+    /// Takes the entity of a queue that is being throttled off the queues above.
+    pub(crate) fn throttle_above(
+        &mut self,
+        ents: &mut Entities,
+        q: u32,
+        counts: Counts,
+        now: Timestamp,
+    ) {
+        // A pick, an enqueue or a switch is under way: requests are moot.
+        let _ = self.dequeue_above(ents, q, counts, Cause::Throttle, now);
+    }
+
+    /// Is this queue cut off from those above?
+    pub(crate) fn keeps_throttled(&self, q: usize) -> bool {
+        self.queues[q].group.throttled && !self.cfg.has(Feature::THROTTLE_AT_EXIT)
     }
 
     /// Lets a delayed group entity leave that came to the front; its tasks have left before.
@@ -274,21 +333,36 @@ impl FairRq {
         now: Timestamp,
     ) {
         let (_, _) = self.dequeue_entity(ents, id, DequeueFlags::SLEEP, now);
-        let leaving = Leaving {
-            queued: 0,
-            runnable: 0,
-            idle: false,
-            sleep: false,
-        };
-        let _ = self.dequeue_above(ents, ents[id].queue, leaving, now);
+        let q = ents[id].queue;
+        let _ = self.dequeue_above(ents, q, Counts::default(), Cause::Other, now);
     }
-}
 
-/// What leaves the counts of the queues above.
-#[derive(Clone, Copy)]
-pub(crate) struct Leaving {
-    pub(crate) queued: u32,
-    pub(crate) runnable: u32,
-    pub(crate) idle: bool,
-    pub(crate) sleep: bool,
+    /// Makes a group idle, or ordinary again (`cpu.idle`; v5.15 on). Its shares become those of an
+    /// idle task, or the default.
+    #[doc(alias = "sched_group_set_idle")]
+    pub fn set_idle(&mut self, ents: &mut Entities, group: GroupId, idle: bool, now: Timestamp) {
+        let q = group.0 as usize;
+        let is_known = q > 0 && q < self.queues.len();
+        if !is_known || !self.cfg.has(Feature::GROUP_IDLE) || self.queues[q].idle == idle {
+            return;
+        }
+        self.queues[q].idle = idle;
+        let others = self.queues[q].h_nr_queued - self.queues[q].h_nr_idle;
+        let mut at = self.queues[q].entity;
+        while at != EntityId::NONE && ents[at].on_rq {
+            let queue = &mut self.queues[ents[at].queue as usize];
+            if idle {
+                queue.h_nr_idle += others;
+            } else {
+                queue.h_nr_idle -= others;
+            }
+            if queue.idle {
+                // All its tasks count as idle further up in any case.
+                break;
+            }
+            at = queue.entity;
+        }
+        let shares = if idle { Weight::IDLE } else { Weight::NICE_0 };
+        self.set_shares(ents, group, shares, now);
+    }
 }

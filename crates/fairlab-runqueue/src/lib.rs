@@ -11,8 +11,7 @@
 //!   schedule   [dequeue(SLEEP) of the running task] -> pick_next -> put_prev -> set_next
 //!   tick       tick -> Resched
 //!   balance    dequeue(MOVE) -> enqueue(MOVED) on the other CPU -> check_preempt_wakeup
-//!   always     pop_left after pick_next, check_preempt_wakeup and change: sleepers that have now
-//!              left for good
+//!   always     pop_left after pick_next and check_preempt_wakeup: sleepers that have now left
 //! ```
 //!
 //! # Invariants
@@ -35,9 +34,11 @@ mod timeline;
 mod cfs;
 mod eevdf;
 
+mod bandwidth;
 mod change;
 mod delay;
 mod group;
+mod hrtick;
 mod preempt;
 mod rq;
 
@@ -46,6 +47,7 @@ mod restore;
 #[cfg(test)]
 mod tests;
 
+pub use bandwidth::Bandwidth;
 pub use cfs_rq::CfsRq;
 pub use change::Change;
 pub use config::RqConfig;

@@ -4,12 +4,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use fairlab_kernel::Feature;
-use fairlab_units::{Nanos, Timestamp};
+use fairlab_units::{CpuId, Nanos, Timestamp};
 
 use crate::cfs_rq::CfsRq;
 use crate::config::RqConfig;
 use crate::entity::{Entities, Entity, EntityId, Policy};
-use crate::group::Leaving;
+use crate::group::{Cause, Counts};
 use crate::{Resched, Vruntime, Weight};
 
 /// How an entity joins.
@@ -121,6 +121,7 @@ pub struct WakeFlags {
 #[doc(alias = "fair_sched_class")]
 pub struct FairRq {
     pub(crate) cfg: RqConfig,
+    pub(crate) cpu: CpuId,
     /// Position 0 is the root.
     pub(crate) queues: Vec<CfsRq>,
     /// Newest and oldest task of the list of recently run ones.
@@ -131,11 +132,18 @@ pub struct FairRq {
 }
 
 impl FairRq {
-    /// Empty queues.
+    /// Empty queues of CPU 0.
     #[must_use]
     pub fn new(cfg: RqConfig) -> Self {
+        Self::on_cpu(cfg, CpuId(0))
+    }
+
+    /// Empty queues of a CPU. The number matters only for bandwidth control.
+    #[must_use]
+    pub fn on_cpu(cfg: RqConfig, cpu: CpuId) -> Self {
         Self {
             cfg,
+            cpu,
             queues: vec![CfsRq::new(EntityId::NONE)],
             newest: EntityId::NONE,
             oldest: EntityId::NONE,
@@ -255,8 +263,11 @@ impl FairRq {
     /// Charges the running entity of one queue.
     #[inline]
     pub(crate) fn charge(&mut self, ents: &mut Entities, queue: u32, now: Timestamp) -> Resched {
-        let (_, resched) = self.queues[queue as usize].update_curr(&self.cfg, ents, now);
-        resched
+        let (delta, resched) = self.queues[queue as usize].update_curr(&self.cfg, ents, now);
+        if queue == 0 || delta == 0 {
+            return resched;
+        }
+        resched.or(self.account_runtime(ents, queue, delta))
     }
 
     /// Prepares a new task on the queue of its parent, before a CPU is chosen for it (CFS only;
@@ -329,12 +340,18 @@ impl FairRq {
         ents.at(id).parent = self.queues[ents[id].queue as usize].entity;
         let mut resched = self.enqueue_entity(ents, id, flags, now);
         self.push_newest(ents, id);
-        let queue = &mut self.queues[ents[id].queue as usize];
+        let q = ents[id].queue;
+        let queue = &mut self.queues[q as usize];
         queue.h_nr_queued += 1;
         queue.h_nr_runnable += u32::from(!delayed);
         queue.h_nr_idle += u32::from(idle);
         if queue.entity != EntityId::NONE {
-            resched = resched.or(self.enqueue_above(ents, id, idle, now));
+            let counts = Counts {
+                queued: 1,
+                runnable: u32::from(!delayed),
+                idle: u32::from(idle),
+            };
+            resched = resched.or(self.enqueue_above(ents, q, counts, now));
         }
         resched
     }
@@ -363,13 +380,17 @@ impl FairRq {
         queue.h_nr_runnable -= u32::from(!was_delayed);
         queue.h_nr_idle -= u32::from(idle);
         if queue.entity != EntityId::NONE {
-            let leaving = Leaving {
+            let counts = Counts {
                 queued: 1,
                 runnable: u32::from(!was_delayed),
-                idle,
-                sleep: flags.sleep,
+                idle: u32::from(idle),
             };
-            resched = resched.or(self.dequeue_above(ents, q as u32, leaving, now));
+            let cause = if flags.sleep {
+                Cause::Sleep
+            } else {
+                Cause::Other
+            };
+            resched = resched.or(self.dequeue_above(ents, q as u32, counts, cause, now));
         }
         (dequeued, resched)
     }
@@ -388,6 +409,9 @@ impl FairRq {
                 if curr != EntityId::NONE {
                     // The request of this accounting is moot: a pick is under way.
                     let _ = self.charge(ents, q as u32, now);
+                }
+                if q != 0 && self.throttle_if_spent(ents, q as u32, now) {
+                    continue 'again;
                 }
                 let queue = &mut self.queues[q];
                 if queue.nr_queued == 0 {
@@ -547,7 +571,7 @@ impl FairRq {
         let Some(curr) = self.curr(ents) else {
             return Resched::None;
         };
-        if curr == wakee {
+        if curr == wakee || (ents[wakee].queue != 0 && self.is_throttled(ents, wakee)) {
             return Resched::None;
         }
         if self.cfg.eevdf {
@@ -574,28 +598,26 @@ impl FairRq {
         flags: EnqueueFlags,
         now: Timestamp,
     ) -> Resched {
-        let cfg = &self.cfg;
+        let q = ents[id].queue;
+        let cfg = self.cfg;
+        let is_curr = self.queues[q as usize].curr == id;
+        let relative = !cfg.eevdf && (!flags.wakeup || flags.migrated);
+        // A running task that is put back gets its new position first, which the charge adds to.
+        if is_curr && cfg.eevdf {
+            self.queues[q as usize].place_eevdf(&cfg, ents, id, flags.new);
+        } else if is_curr && relative {
+            let floor = self.queues[q as usize].min_vruntime;
+            ents.at(id).vruntime = ents[id].vruntime.plus(floor.0);
+        }
+        let resched = self.charge(ents, q, now);
         let is_idle = !cfg.eevdf && self.is_idle_entity(ents, id);
-        let queue = &mut self.queues[ents[id].queue as usize];
-        let is_curr = queue.curr == id;
-        let resched;
+        let cfg = &self.cfg;
+        let queue = &mut self.queues[q as usize];
         if cfg.eevdf {
-            // A running task that is put back is placed before it is charged, so that its new
-            // position is what the charge adds to.
-            if is_curr {
-                queue.place_eevdf(cfg, ents, id, flags.new);
-            }
-            resched = queue.update_curr(cfg, ents, now).1;
             if !is_curr {
                 queue.place_eevdf(cfg, ents, id, flags.new);
             }
         } else {
-            let relative = !flags.wakeup || flags.migrated;
-            let floor = queue.min_vruntime;
-            if relative && is_curr {
-                ents.at(id).vruntime = ents[id].vruntime.plus(floor.0);
-            }
-            resched = queue.update_curr(cfg, ents, now).1;
             if relative && !is_curr {
                 ents.at(id).vruntime = ents[id].vruntime.plus(queue.min_vruntime.0);
             }
@@ -611,6 +633,9 @@ impl FairRq {
             queue.tree_insert(cfg, ents, id);
         }
         ents.at(id).on_rq = true;
+        if q != 0 {
+            self.throttle_at_enqueue(ents, q, now);
+        }
         resched
     }
 
@@ -621,9 +646,10 @@ impl FairRq {
         flags: DequeueFlags,
         now: Timestamp,
     ) -> (Dequeued, Resched) {
+        let q = ents[id].queue;
+        let resched = self.charge(ents, q, now);
         let cfg = &self.cfg;
-        let queue = &mut self.queues[ents[id].queue as usize];
-        let resched = queue.update_curr(cfg, ents, now).1;
+        let queue = &mut self.queues[q as usize];
         queue.clear_buddies(id);
         if cfg.eevdf {
             let may_stay = cfg.delay_dequeue && flags.sleep && !flags.special && !ents[id].delayed;
@@ -684,11 +710,16 @@ impl FairRq {
     }
 
     pub(crate) fn put_prev_entity(&mut self, ents: &mut Entities, id: EntityId, now: Timestamp) {
-        let cfg = &self.cfg;
-        let queue = &mut self.queues[ents[id].queue as usize];
+        let q = ents[id].queue;
         if ents[id].on_rq {
-            let _ = queue.update_curr(cfg, ents, now);
-            queue.tree_insert(cfg, ents, id);
+            let _ = self.charge(ents, q, now);
+        }
+        if q != 0 {
+            self.throttle_if_spent(ents, q, now);
+        }
+        let queue = &mut self.queues[q as usize];
+        if ents[id].on_rq {
+            queue.tree_insert(&self.cfg, ents, id);
         }
         queue.curr = EntityId::NONE;
     }

@@ -764,12 +764,9 @@ impl Model {
         slice: Option<i128>,
         now: u64,
     ) -> Resched {
-        let queued = self.tasks[t].on_rq && !self.tasks[t].delayed;
+        let queued = self.tasks[t].on_rq;
         let running = self.curr == Some(t);
         let mut resched = Resched::None;
-        if self.tasks[t].delayed {
-            resched = resched.or(self.dequeue(t, true, false, now).1);
-        }
         if queued {
             resched = resched.or(self.dequeue(t, false, false, now).1);
         }
