@@ -15,20 +15,23 @@ fn main_help() {
     check(
         &["--help"],
         expect![[r#"
-        The Linux fair scheduler's CPU placement and balancing: models, simulator, tools
+            The Linux fair scheduler's CPU placement and balancing: models, simulator, tools
 
-        Usage: fairlab <COMMAND>
+            Usage: fairlab <COMMAND>
 
-        Commands:
-          kernels  Releases and features: list them, show one, or say what differs between two
-          help     Print this message or the help of the given subcommand(s)
+            Commands:
+              machines  Machine models: list them, draw one, import one from a file, compare and check them
+              kernels   Releases and features: list them, show one, or say what differs between two
+              run       Simulate a workload once: what the modelled tool would print, and what the scheduler did
+              compare   Simulate a workload under two kernels over several seeds, and say what differs
+              help      Print this message or the help of the given subcommand(s)
 
-        Options:
-          -h, --help     Print help
-          -V, --version  Print version
+            Options:
+              -h, --help     Print help
+              -V, --version  Print version
 
-        Exit codes: 0 fine, 1 the answer is "worse" or --check found something, 2 usage or bad input.
-    "#]],
+            Exit codes: 0 fine, 1 the answer is "worse" or --check found something, 2 usage or bad input.
+        "#]],
     );
 }
 

@@ -4,6 +4,8 @@
 
 mod run;
 
+mod bad_input;
+mod compare;
 mod conventions;
 mod help;
 mod kernels;

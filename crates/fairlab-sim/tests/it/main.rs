@@ -1,4 +1,6 @@
 //! The simulator as its users see it.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
 mod machines;
 mod runs;
