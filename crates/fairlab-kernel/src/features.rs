@@ -263,7 +263,6 @@ Balance {
     LB_RUNNABLE                 "..xxxxx" "group classes look at runnable_avg"
     LB_NR_RUNNABLE              "......x" "balancing counts fair tasks without the delayed-dequeued ones"
     LB_OVERLOAD_AT_TOP          "......x" "the overload flag is gathered in the topmost domain only"
-    LB_OVERUTILIZED_ALWAYS      "xxx.xxx" "overutilized CPUs are looked for even without energy scheduling"
     LB_ENERGY_NOT_OVERLOADED    "......x" "with energy scheduling a group is overloaded only when one of its CPUs is overutilized"
     LB_CAPACITY_SUM_DEFECT      "x......" "defect: smallest and largest capacity over overlapping children are those of the running sum"
     LB_REDUCED_CAPACITY         "...xxxx" "a single task on a CPU of reduced capacity is pulled as misfit; misfit rules proper are for asymmetric domains only"

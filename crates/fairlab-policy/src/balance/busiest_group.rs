@@ -1,10 +1,11 @@
 //! Which group has most to give, and whether it should give anything.
 
 use fairlab_kernel::Feature;
+use fairlab_pelt::{capacity_greater, fits_capacity};
 use fairlab_topology::domains::{DomainFlags, SchedGroup};
 
 use super::asym::is_preferred;
-use super::capacity::{self, capacity_greater, fits_capacity};
+use super::capacity;
 use super::classify::GroupType;
 use super::cost::BalanceCost;
 use super::env::{Env, IdleKind, MigrationType, NumaClass};

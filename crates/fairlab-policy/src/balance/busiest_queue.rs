@@ -1,12 +1,13 @@
 //! Which CPU of the busiest group to pull from.
 
 use fairlab_kernel::Feature;
+use fairlab_pelt::capacity_greater;
 use fairlab_topology::domains::DomainFlags;
 use fairlab_units::CpuId;
 
 use super::asym::{is_preferred, is_usable};
 use super::busiest_group::Imbalance;
-use super::capacity::{capacity_greater, cpu_util, cpu_util_boost};
+use super::capacity::{cpu_util, cpu_util_boost};
 use super::cost::BalanceCost;
 use super::env::{Env, MigrationType, NumaClass};
 use super::llc;

@@ -1,26 +1,15 @@
 //! Capacity: of a CPU, of a group, and comparisons of both.
 
-use fairlab_kernel::{Feature, Kernel};
+use fairlab_kernel::Feature;
+use fairlab_pelt::{
+    CapacityInput, Clamp, CpuCapacity, CpuUtil, cpu_util_cfs, cpu_util_cfs_boost, task_fits_cpu,
+};
 use fairlab_topology::domains::DomainFlags;
-use fairlab_units::CpuId;
+use fairlab_units::{CpuId, TaskId};
 
 use super::env::Env;
 use super::state::BalanceState;
-use super::view::{BalanceView, CapacityLoss};
-
-/// Does `util` fit into `capacity` with a margin of 20 percent?
-#[inline]
-#[must_use]
-pub(crate) const fn fits_capacity(util: u64, capacity: u64) -> bool {
-    util.wrapping_mul(1280) < capacity.wrapping_mul(1024)
-}
-
-/// Is capacity `a` greater than `b` by more than 5 percent?
-#[inline]
-#[must_use]
-pub(crate) const fn capacity_greater(a: u64, b: u64) -> bool {
-    a.wrapping_mul(1024) > b.wrapping_mul(1078)
-}
+use super::view::BalanceView;
 
 /// Has a CPU of `original` capacity only so much left that `pct` percent of it stay below?
 #[must_use]
@@ -28,31 +17,39 @@ pub const fn is_reduced(capacity: u64, original: u64, pct: u32) -> bool {
     capacity * (pct as u64) < original * 100
 }
 
-/// Capacity left for fair tasks of a CPU of `original` capacity.
-///
-/// # Source
-/// Linux v6.12 `kernel/sched/fair.c`, `scale_rt_capacity()`; with [`Feature::HW_PRESSURE`] pressure
-/// lowers the maximum, before ([`Feature::THERMAL_PRESSURE`]) it counts as used.
-#[doc(alias = "scale_rt_capacity")]
-#[must_use]
-pub fn left_for_fair(kernel: &Kernel, original: u64, loss: CapacityLoss) -> u64 {
-    let hw = kernel.has(Feature::HW_PRESSURE);
-    let max = if hw {
-        original.saturating_sub(loss.pressure)
-    } else {
-        original
-    };
-    if loss.irq >= max {
-        return 1;
+/// What of the view decides about the capacity of `cpu`.
+fn capacity_input<V: BalanceView + ?Sized>(env: &Env<'_>, view: &V, cpu: CpuId) -> CapacityInput {
+    let loss = view.capacity_loss(cpu);
+    CapacityInput {
+        capacity_orig: u64::from(env.domains.capacity_orig(cpu)),
+        irq: loss.irq,
+        rt: loss.rt,
+        dl: loss.dl,
+        pressure: loss.pressure,
+        cpufreq_pressure: 0,
     }
-    let mut used = loss.rt + loss.dl;
-    if kernel.has(Feature::THERMAL_PRESSURE) {
-        used += loss.pressure;
+}
+
+/// What fitting a task on `cpu` looks at.
+fn cpu_capacity<V: BalanceView + ?Sized>(
+    env: &Env<'_>,
+    view: &V,
+    state: &BalanceState,
+    cpu: CpuId,
+) -> CpuCapacity {
+    let input = capacity_input(env, view, cpu);
+    CpuCapacity {
+        capacity: state.capacity_of(cpu),
+        capacity_orig: input.capacity_orig,
+        actual: input.actual(env.kernel),
     }
-    if used >= max {
-        return 1;
-    }
-    ((max - used) * (max - loss.irq) / max).max(1)
+}
+
+/// The clamp, and whether anybody uses clamps.
+fn clamp_of(clamps: Option<(u64, u64)>) -> (Clamp, bool) {
+    clamps.map_or((Clamp::NONE, false), |(min, max)| {
+        (Clamp { min, max }, true)
+    })
 }
 
 /// Refreshes the capacity of `cpu` and of the group that consists of it.
@@ -63,8 +60,7 @@ fn update_cpu<V: BalanceView + ?Sized>(
     state: &mut BalanceState,
     cpu: CpuId,
 ) {
-    let original = u64::from(env.domains.capacity_orig(cpu));
-    let capacity = left_for_fair(env.kernel, original, view.capacity_loss(cpu));
+    let capacity = capacity_input(env, view, cpu).left_for_fair(env.kernel);
     state.cpus[cpu].capacity = capacity;
     let group = state.group_mut(env.groups[0].capacity);
     group.capacity = capacity;
@@ -121,55 +117,39 @@ pub fn update_group<V: BalanceView + ?Sized>(env: &Env<'_>, view: &V, state: &mu
 #[doc(alias = "cpu_util_cfs")]
 #[must_use]
 pub fn cpu_util<V: BalanceView + ?Sized>(env: &Env<'_>, view: &V, cpu: CpuId) -> u64 {
-    util_of(env, view, cpu, false)
+    cpu_util_cfs(env.kernel, &signals(env, view, cpu))
 }
 
 /// The same, but at least `runnable_avg`.
 #[doc(alias = "cpu_util_cfs_boost")]
 #[must_use]
 pub fn cpu_util_boost<V: BalanceView + ?Sized>(env: &Env<'_>, view: &V, cpu: CpuId) -> u64 {
-    util_of(env, view, cpu, true)
+    cpu_util_cfs_boost(env.kernel, &signals(env, view, cpu))
 }
 
-fn util_of<V: BalanceView + ?Sized>(env: &Env<'_>, view: &V, cpu: CpuId, boost: bool) -> u64 {
-    let mut util = view.util_avg(cpu);
-    if boost {
-        util = util.max(view.runnable_avg(cpu));
+fn signals<V: BalanceView + ?Sized>(env: &Env<'_>, view: &V, cpu: CpuId) -> CpuUtil {
+    CpuUtil {
+        cpu,
+        util_avg: view.util_avg(cpu),
+        runnable_avg: view.runnable_avg(cpu),
+        util_est: view.util_est(cpu),
+        capacity_orig: u64::from(env.domains.capacity_orig(cpu)),
     }
-    if env.has(Feature::UTIL_EST) {
-        util = util.max(view.util_est(cpu));
-    }
-    util.min(u64::from(env.domains.capacity_orig(cpu)))
 }
 
-/// Does utilization `util` fit `cpu`, given clamps?
-///
-/// # Source
-/// Linux v6.12 `kernel/sched/fair.c`, `util_fits_cpu()`.
-#[doc(alias = "util_fits_cpu")]
+/// Does `task` fit `cpu`?
+#[doc(alias = "task_fits_cpu", alias = "task_fits_capacity")]
 #[must_use]
-pub fn util_fits<V: BalanceView + ?Sized>(
+pub fn task_fits<V: BalanceView + ?Sized>(
     env: &Env<'_>,
     view: &V,
     state: &BalanceState,
-    util: u64,
-    clamps: Option<(u64, u64)>,
+    task: TaskId,
     cpu: CpuId,
 ) -> bool {
-    let plain = fits_capacity(util, state.capacity_of(cpu));
-    let Some((min, max)) = clamps else {
-        return plain;
-    };
-    if !env.has(Feature::UCLAMP_FIT) {
-        let clamped = util.clamp(min.min(max), max);
-        return fits_capacity(clamped, state.capacity_of(cpu));
-    }
-    let original = u64::from(env.domains.capacity_orig(cpu));
-    let max_fits = !(original == 1024 && max == 1024) && max <= original;
-    let fits = plain || max_fits;
-    let min = min.min(max);
-    let actual = original.saturating_sub(view.capacity_loss(cpu).pressure);
-    fits && !(util < min && min > actual)
+    let (clamp, used) = clamp_of(view.task_uclamp(task));
+    let cpu = cpu_capacity(env, view, state, cpu);
+    task_fits_cpu(env.kernel, view.task_util_est(task), clamp, used, &cpu)
 }
 
 /// Is `cpu` too busy for its capacity?
@@ -181,18 +161,13 @@ pub fn is_overutilized<V: BalanceView + ?Sized>(
     state: &BalanceState,
     cpu: CpuId,
 ) -> bool {
-    if !env.has(Feature::LB_OVERUTILIZED_ALWAYS) && !view.is_energy_aware() {
-        return false;
-    }
-    let clamps = if env.has(Feature::UCLAMP_FIT) {
-        let clamps = view.uclamp(cpu);
-        if env.has(Feature::OVERUTIL_NO_UMIN) {
-            clamps.map(|(_, max)| (0, max))
-        } else {
-            clamps
-        }
-    } else {
-        None
-    };
-    !util_fits(env, view, state, cpu_util(env, view, cpu), clamps, cpu)
+    let (clamp, used) = clamp_of(view.uclamp(cpu));
+    fairlab_pelt::is_overutilized(
+        env.kernel,
+        cpu_util(env, view, cpu),
+        clamp,
+        used,
+        view.is_energy_aware(),
+        &cpu_capacity(env, view, state, cpu),
+    )
 }

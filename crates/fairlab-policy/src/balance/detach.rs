@@ -3,7 +3,7 @@
 use fairlab_kernel::Feature;
 use fairlab_units::TaskId;
 
-use super::capacity::{fits_capacity, util_fits};
+use super::capacity::task_fits;
 use super::cost::BalanceCost;
 use super::env::{Env, IdleKind, MigrationType};
 use super::migrate::{BalanceFlags, Pull, can_migrate};
@@ -81,25 +81,10 @@ pub fn charge<V: BalanceView + ?Sized>(
             (tested as i64 <= amount).then_some(util as i64)
         }
         MigrationType::Task | MigrationType::LlcTask => Some(1),
-        MigrationType::Misfit => (!fits_source(env, view, state, pull, task)).then_some(amount),
+        MigrationType::Misfit => {
+            (!task_fits(env, view, state, task, pull.src_cpu)).then_some(amount)
+        }
     }
-}
-
-/// Does `task` fit the CPU it is on, so that it is not the misfit?
-fn fits_source<V: BalanceView + ?Sized>(
-    env: &Env<'_>,
-    view: &V,
-    state: &BalanceState,
-    pull: &Pull,
-    task: TaskId,
-) -> bool {
-    let util = view.task_util_est(task);
-    let clamps = view.task_uclamp(task);
-    if env.has(Feature::UCLAMP_FIT) {
-        return util_fits(env, view, state, util, clamps, pull.src_cpu);
-    }
-    let util = clamps.map_or(util, |(min, max)| util.clamp(min.min(max), max));
-    fits_capacity(util, state.capacity_of(pull.src_cpu))
 }
 
 /// Detaches tasks from the source until `amount` is used up; they are collected in `detached`.

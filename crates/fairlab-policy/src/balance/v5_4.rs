@@ -1,12 +1,13 @@
 //! The algorithm before the rework of v5.5: everything is load, and small imbalances are weighed.
 
+use fairlab_pelt::fits_capacity;
 use fairlab_topology::domains::{DomainFlags, SchedGroup};
 use fairlab_units::CpuId;
 
 use super::asym::is_preferred;
 use super::busiest_group::{Imbalance, child_prefers_sibling, note_root_flags};
 use super::busiest_queue::numa_class as queue_numa_class;
-use super::capacity::{cpu_util, fits_capacity, is_overutilized};
+use super::capacity::{cpu_util, is_overutilized};
 use super::cost::BalanceCost;
 use super::env::{Env, IdleKind, MigrationType, NumaClass};
 use super::group_stats::{RootFlags, avg_load};

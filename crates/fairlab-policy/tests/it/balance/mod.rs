@@ -3,5 +3,7 @@
 mod arithmetic;
 mod decisions;
 mod invariants;
+mod old_algorithm;
 mod passes;
+mod special;
 mod world;

@@ -43,6 +43,9 @@ pub struct Task {
     pub util: u64,
     pub exec_start: u64,
     pub is_sched_idle: bool,
+    pub is_delayed: bool,
+    pub is_eligible: bool,
+    pub preferred_llc: Option<u32>,
     pub cpu: CpuId,
 }
 
@@ -80,6 +83,8 @@ pub struct World {
     pub preemptible: bool,
     /// Is the first task of every list running?
     pub running: bool,
+    /// Priorities for asymmetric packing, by CPU; empty: the lower the number the higher.
+    pub priorities: Vec<i32>,
     pub started: Vec<(CpuId, CpuId)>,
     pub moves: Vec<(TaskId, CpuId, CpuId)>,
     pub attempts: Vec<(CpuId, Attempt)>,
@@ -105,6 +110,7 @@ impl World {
             energy: false,
             preemptible: true,
             running: true,
+            priorities: Vec::new(),
             started: Vec::new(),
             moves: Vec::new(),
             attempts: Vec::new(),
@@ -137,6 +143,9 @@ impl World {
             util: 512,
             exec_start: 0,
             is_sched_idle: false,
+            is_delayed: false,
+            is_eligible: true,
+            preferred_llc: None,
             cpu: CpuId(0),
         }
     }
@@ -217,15 +226,28 @@ impl BalanceView for World {
         BalanceTask {
             allowed: &t.allowed,
             is_running: self.running && self.current(t.cpu) == Some(task),
-            is_delayed: false,
+            is_delayed: t.is_delayed,
             is_fair: true,
             is_sched_idle: t.is_sched_idle,
             is_per_cpu_kthread: false,
             is_blocked_donor: false,
             is_buddy: false,
             exec_start: t.exec_start,
-            preferred_llc: None,
+            preferred_llc: t.preferred_llc,
         }
+    }
+    fn priority(&self, cpu: CpuId) -> i32 {
+        let stated = self.priorities.get(cpu.index()).copied();
+        stated.unwrap_or(-(cpu.0 as i32))
+    }
+    fn nr_preferring_llc(&self, cpu: CpuId, llc: u32) -> u32 {
+        self.sum(cpu, |t| u64::from(t.preferred_llc == Some(llc))) as u32
+    }
+    fn nr_in_preferred_llc(&self, cpu: CpuId) -> u32 {
+        self.nr_preferring_llc(cpu, self.domains.cached(cpu).llc_id)
+    }
+    fn is_eligible(&self, task: TaskId) -> bool {
+        self.tasks[task.index()].is_eligible
     }
     fn task_h_load(&self, task: TaskId) -> u64 {
         self.tasks[task.index()].load
