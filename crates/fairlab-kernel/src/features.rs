@@ -131,7 +131,6 @@ Domains {
     SD_NODES_PER_PACKAGE        "......x" "x86 leaves the package level out by counting nodes and packages, not on seeing a package on two nodes"
     SD_DOMAIN_DISTANCE          "......x" "an architecture may supply other distances for building domains"
     SD_CAPACITY_RUNNING_SUM     "x......" "smallest and largest CPU capacity of a group of nodes are those of the running sum"
-    SD_ALLOC_FLAGS              "......x" "nr_idle_scan starts as the number of the flag that its shared object was made for"
     SD_DENSE_LLC_ID             "......x" "sd_llc_id is a small dense number that partitions of one LLC share"
     SD_HIGHEST_SKIPS            "....xxx" "the topmost ASYM_PACKING domain is searched past domains without the flag"
     SD_SHARED_TOP               "......x" "only the topmost LLC domain (and a lowest full-asymmetry one) has a shared object"

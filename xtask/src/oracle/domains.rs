@@ -81,7 +81,7 @@ impl Tally {
 
 /// Compares every recording below `path`.
 pub fn run(path: &Path) -> Result<ExitCode> {
-    let (by_kernel, notes) = compare(path)?;
+    let (by_kernel, notes) = compare(path, |kernel| kernel)?;
     let mut total = Tally::default();
     for note in notes {
         println!("note: {note}");
@@ -113,8 +113,9 @@ pub fn run(path: &Path) -> Result<ExitCode> {
 
 type ByKernel = BTreeMap<String, (usize, Tally)>;
 
-/// The tallies of all recordings below `path`, by kernel, and remarks on them.
-fn compare(path: &Path) -> Result<(ByKernel, Vec<String>)> {
+/// The tallies of all recordings below `path`, by kernel, and remarks on them. Domains are built for
+/// what `change` makes of the recorded kernel.
+fn compare(path: &Path, change: impl Fn(Kernel) -> Kernel) -> Result<(ByKernel, Vec<String>)> {
     let mut files = Vec::new();
     find(path, &mut files)?;
     if files.is_empty() {
@@ -123,7 +124,7 @@ fn compare(path: &Path) -> Result<(ByKernel, Vec<String>)> {
     let (mut by_kernel, mut notes) = (ByKernel::new(), Vec::new());
     for file in files {
         let (kernel, tally, note) =
-            compare_file(&file).with_context(|| format!("in {}", file.display()))?;
+            compare_file(&file, &change).with_context(|| format!("in {}", file.display()))?;
         notes.extend(note.map(|n| format!("{}: {n}", file.display())));
         let entry = by_kernel.entry(kernel).or_default();
         entry.0 += 1;
@@ -157,7 +158,10 @@ fn find(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// Compares one file; the answer is the kernel, the tally and a remark.
-fn compare_file(path: &Path) -> Result<(String, Tally, Option<String>)> {
+fn compare_file(
+    path: &Path,
+    change: impl Fn(Kernel) -> Kernel,
+) -> Result<(String, Tally, Option<String>)> {
     let name = path
         .file_name()
         .map(|n| n.to_string_lossy())
@@ -175,7 +179,7 @@ fn compare_file(path: &Path) -> Result<(String, Tally, Option<String>)> {
         true => None,
         false => Some(structures::read(path)?),
     };
-    let kernel: Kernel = recording.kernel.parse()?;
+    let kernel = change(recording.kernel.parse()?);
     let place = format!("{}/{}", recording.kernel, recording.topology);
     let machine = recording.inputs.machine(&recording.topology)?;
     let judge = |machine: &Machine, options: &BuildOptions| -> Result<Tally> {
@@ -256,6 +260,7 @@ fn nth(domains: &Domains, cpu: CpuId, idx: usize) -> Option<domains::DomainId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairlab_kernel::Area;
 
     /// The folder of recordings, where the workspace has it beside itself.
     fn recordings(kind: &str) -> Option<PathBuf> {
@@ -277,7 +282,7 @@ mod tests {
             let Some(path) = recordings(kind) else {
                 continue;
             };
-            let (by_kernel, _) = compare(&path).unwrap();
+            let (by_kernel, _) = compare(&path, |kernel| kernel).unwrap();
             for (kernel, (files, tally)) in by_kernel {
                 assert!(files > 0 && tally.fields > 0);
                 assert!(
@@ -287,5 +292,45 @@ mod tests {
                 );
             }
         }
+    }
+    /// The switches of the domain area that make no difference on any recorded machine: there, the
+    /// specification alone speaks. (SD_ASYM_FULL is noticed by the numbers of the flags only.)
+    const NOT_EXERCISED: [Feature; 14] = [
+        Feature::SD_SHARE_LLC_NAME,
+        Feature::SD_HYBRID_NO_CLS,
+        Feature::SD_LEVELS_OF_CPU_NODES,
+        Feature::SD_DISJOINT_CHECK,
+        Feature::SD_SYNC_REBUILD,
+        Feature::SD_ASYM_PACKING_SMT,
+        Feature::SD_ASYM_PACKING_PKG,
+        Feature::SD_RELAX_AT_LEVEL,
+        Feature::SD_RELAX_SETS,
+        Feature::SD_NODES_PER_PACKAGE,
+        Feature::SD_DOMAIN_DISTANCE,
+        Feature::SD_CAPACITY_RUNNING_SUM,
+        Feature::SD_HIGHEST_SKIPS,
+        Feature::SD_SHARED_UNION,
+    ];
+
+    #[test]
+    fn the_comparison_notices_every_switch_that_recordings_exercise() {
+        let (Some(debugfs), Some(structures)) = (recordings("domains"), recordings("decisions"))
+        else {
+            return;
+        };
+        let is_noticed = |feature: Feature| {
+            let flip = |kernel: Kernel| kernel.with(feature, !kernel.has(feature));
+            [&debugfs, &structures].into_iter().any(|path| {
+                let (by_kernel, _) = compare(path, flip).unwrap();
+                by_kernel
+                    .values()
+                    .any(|(_, tally)| !tally.differences.is_empty())
+            })
+        };
+        let switches = Feature::ALL.iter().copied();
+        let unnoticed: Vec<Feature> = switches
+            .filter(|f| f.area() == Area::Domains && !is_noticed(*f))
+            .collect();
+        assert_eq!(unnoticed, NOT_EXERCISED);
     }
 }

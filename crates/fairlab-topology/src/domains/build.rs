@@ -305,7 +305,7 @@ impl Assembly<'_> {
             } else {
                 DomainFlags::ASYM_CPUCAPACITY
             };
-            let has_flag = self.kernel.has(Feature::SD_ALLOC_FLAGS);
+            let has_flag = self.kernel.has(Feature::SD_SHARED_UNION);
             self.shared.push(SharedStart {
                 nr_busy_cpus: raw.start_weight,
                 nr_idle_scan: if has_flag {

@@ -10,4 +10,5 @@ mod numa;
 mod partitions;
 mod properties;
 mod rendering;
+mod scale;
 mod worked_examples;

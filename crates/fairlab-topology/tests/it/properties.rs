@@ -181,7 +181,7 @@ fn options(seeds: &[CpuSeed], nr_cpu_ids: usize) -> BuildOptions {
         dying: Some(CpuId(u32::from(first))),
         ..BuildOptions::default()
     };
-    if first % 3 == 0 {
+    if first.is_multiple_of(3) {
         let half = |parity: usize| {
             let cpus = (0..nr_cpu_ids)
                 .filter(|c| c / 4 % 2 == parity)
