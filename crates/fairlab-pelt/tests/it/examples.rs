@@ -374,6 +374,11 @@ fn i_the_estimate_as_a_pair() {
             check((300, 400), 395, None);
         }
         check((400, 400), 200, Some((200, 350)));
+        // The average itself is no rise; whether the sample is news is asked of the last one.
+        check((400, 400), 400, None);
+        check((392, 400), 400, None);
+        let stores_samples = kernel.has(Feature::UTIL_EST_LAST_ENQUEUED);
+        check((390, 400), 400, stores_samples.then_some((400, 400)));
     }
 }
 

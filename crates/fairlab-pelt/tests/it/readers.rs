@@ -5,7 +5,8 @@ use fairlab_pelt::{
     CapacityInput, Clamp, CpuCapacity, CpuUtil, EffectiveInput, EffectiveUtil, Fit, MisfitInput,
     PeltClock, PeltTime, QueueAvg, SchedAvg, Speed, TaskUtil, ThrottledClock, cpu_util,
     cpu_util_call, cpu_util_cfs, cpu_util_cfs_boost, cpu_util_without, cpu_util_without_call,
-    effective_cpu_util, is_overutilized, misfit_load, task_fits_cpu, util_fits_cpu,
+    effective_cpu_util, is_overutilized, misfit_load, scale_load_down, task_fits_cpu,
+    util_fits_cpu,
 };
 use fairlab_units::CpuId;
 use proptest::prelude::*;
@@ -82,6 +83,22 @@ fn utilization_with_a_task_to_come() {
             ..CPU
         };
         assert_eq!(cpu_util_cfs(&kernel, &small), 280);
+    }
+}
+
+#[test]
+fn weights_are_scaled_down_to_no_less_than_two() {
+    let table = [
+        (0, 0),
+        (1, 2),
+        (1024, 2),
+        (3071, 2),
+        (3072, 3),
+        (3 << 10, 3),
+        (1 << 20, 1024),
+    ];
+    for (weight, scaled) in table {
+        assert_eq!(scale_load_down(weight), scaled);
     }
 }
 

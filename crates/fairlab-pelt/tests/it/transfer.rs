@@ -201,6 +201,26 @@ fn large_sums_lose_their_high_half_between_v6_1_and_v6_12() {
 }
 
 #[test]
+fn the_least_sum_is_looked_at_after_the_cut() {
+    for kernel in kernels_with(Feature::PELT_MIN_DIVIDER) {
+        let mut queue = QueueAvg::default();
+        queue.avg.load_avg = 1024 + 1;
+        queue.avg.load_sum = (1 << 32) + 10 + 1024 * 47_000;
+        let light = SchedAvg {
+            load_sum: 47_000,
+            ..task_with(1024, 0)
+        };
+        queue.detach(&kernel, &light, &running());
+        let left = if kernel.has(Feature::PELT_SUB_32BIT) {
+            u64::from(MIN_DIVIDER)
+        } else {
+            (1 << 32) + 10
+        };
+        assert_eq!(queue.avg.load_sum, left, "{}", kernel.release);
+    }
+}
+
+#[test]
 fn removed_entities_leave_at_the_next_update() {
     for kernel in kernels() {
         let (mut queue, mut task) = busy_queue(&kernel);
@@ -274,6 +294,24 @@ fn a_new_weight_changes_load_and_nothing_else() {
             assert_eq!(task.runnable_avg, old.1.runnable_avg);
         } else {
             assert_eq!(task.runnable_avg, 3072 * task.runnable_sum / divider);
+        }
+    }
+}
+
+#[test]
+fn a_new_weight_changes_the_runnable_load_of_queued_entities_only() {
+    for kernel in kernels_without(Feature::RUNNABLE_AVG) {
+        for on_rq in [true, false] {
+            let state = |weight| EntityState::task(weight, on_rq, false);
+            let mut queue = QueueAvg::default();
+            let mut task = SchedAvg::new_task(&kernel, &state(NICE_0));
+            queue.attach(&kernel, &mut task, &state(NICE_0));
+            if on_rq {
+                queue.add_runnable_load(&kernel, &task, &state(NICE_0));
+            }
+            queue.reweight(&kernel, &mut task, &state(NICE_0), &state(2 * NICE_0));
+            assert_eq!(queue.avg.load_avg, 2048);
+            assert_eq!(queue.avg.runnable_avg, if on_rq { 2048 } else { 0 });
         }
     }
 }
@@ -430,19 +468,19 @@ fn the_estimate_at_sleep_sees_the_last_run_except_in_v6_12() {
 }
 
 #[test]
-fn an_estimate_beyond_the_cpu_is_not_lowered_to_it() {
+fn an_estimate_is_not_lowered_to_a_sample_beyond_the_cpu() {
     for kernel in kernels() {
-        let mut task = task_with(0, 600);
-        task.update_util_est(&kernel, 1024);
-        let high = task.util_est;
-        task.util_avg = 550;
-        task.runnable_avg = 550;
-        task.util_est.enqueued = 600;
-        let stored = task.update_util_est(&kernel, 512);
-        assert_eq!(
-            stored,
-            !kernel.has(Feature::UTIL_EST_CAPACITY_LIMIT),
-            "{high:?}"
-        );
+        let limited = kernel.has(Feature::UTIL_EST_CAPACITY_LIMIT);
+        for (capacity, stores) in [(549, !limited), (550, true)] {
+            let mut task = task_with(0, 550);
+            task.util_est.enqueued = 600;
+            task.util_est.ewma = 600;
+            assert_eq!(
+                task.update_util_est(&kernel, capacity),
+                stores,
+                "{}",
+                kernel.release
+            );
+        }
     }
 }
