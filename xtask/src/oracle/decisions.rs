@@ -103,6 +103,7 @@ fn holds_decisions(path: &Path) -> Result<bool> {
 /// Where a recording came from.
 pub(super) struct Source {
     pub(super) kernel: Kernel,
+    machine: serde_json::Value,
     pub(super) domains: PathBuf,
     pub(super) topology: String,
     workload: String,
@@ -154,6 +155,7 @@ impl Source {
             kernel,
             domains: folder.join(format!("domains{suffix}.jsonl.zst")),
             topology: machine["topology"].as_str().unwrap_or("?").to_owned(),
+            machine,
             workload,
             has_imbalance: seed == "2",
         })
@@ -362,10 +364,11 @@ impl Comparison {
             let record: Record = serde_json::from_str(line)?;
             if domains.is_none() {
                 scratch = Scratch::new(record.cpus.len());
-                domains = Some(view::read_domains(
+                domains = Some(view::read_domains_of_boot(
                     &source.domains,
+                    &source.machine,
                     &source.kernel,
-                    record.cpus.len(),
+                    &record.cpus,
                 )?);
             }
             if let Some(domains) = &domains {
@@ -488,5 +491,68 @@ impl Comparison {
         } else {
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sets the imbalance flag of one group, takes our answer for the recorded one, and looks whether
+    /// the flag is found again.
+    #[test]
+    fn a_forgotten_imbalance_flag_is_found() -> Result<()> {
+        let data = std::env::var("FAIRLAB_DATA").unwrap_or_else(|_| "../../shared".into());
+        let file = Path::new(&data).join("oracle/decisions/7.2/s2c4t2/fork-1.jsonl.zst");
+        if !file.exists() {
+            eprintln!("skipped: no recordings at {}", file.display());
+            return Ok(());
+        }
+        let source = Source::of(&file)?;
+        let (mut changed, mut explained) = (0, 0);
+        for_each_line(&file, |line| {
+            let mut record: Record = serde_json::from_str(line)?;
+            if record.slow.is_empty() || changed == 20 {
+                return Ok(changed < 20);
+            }
+            let domains = view::read_domains_of_boot(
+                &source.domains,
+                &source.machine,
+                &source.kernel,
+                &record.cpus,
+            )?;
+            let mut scratch = Scratch::new(record.cpus.len());
+            let flagged = domains
+                .chain(CpuId(record.this_cpu))
+                .flat_map(|id| domains.groups(id))
+                .map(|group| group.capacity);
+            for capacity in flagged {
+                let mut snapshot = Snapshot::new(&record, &source.kernel, &domains)?;
+                let plain = decide(&snapshot, &mut scratch)?;
+                if !differences(&snapshot, &plain)?.is_empty() {
+                    break;
+                }
+                snapshot.imbalanced = vec![capacity];
+                let other = decide(&snapshot, &mut scratch)?;
+                if other.slow == plain.slow {
+                    continue;
+                }
+                record.ret = other.outcome.decision.cpu.0;
+                record.slow = other
+                    .slow
+                    .iter()
+                    .map(|(level, cpu, span)| record::SlowStep(*level, *cpu, span.clone()))
+                    .collect();
+                changed += 1;
+                let mut snapshot = Snapshot::new(&record, &source.kernel, &domains)?;
+                let why = explanation(&mut snapshot, false, &mut scratch)?;
+                explained += u32::from(why.is_some_and(|w| w.contains("imbalance flag")));
+                break;
+            }
+            Ok(true)
+        })?;
+        assert!(changed > 0, "no record depends on a flag");
+        assert_eq!(explained, changed);
+        Ok(())
     }
 }

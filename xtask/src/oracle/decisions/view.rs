@@ -39,13 +39,38 @@ fn flags(text: &str, kernel: &Kernel) -> Result<DomainFlags> {
 
 /// The domains as recorded in `path`, for CPU numbers below `nr_cpu_ids`.
 pub fn read_domains(path: &Path, kernel: &Kernel, nr_cpu_ids: usize) -> Result<Domains> {
+    add_domains(path, kernel, DomainsBuilder::new(nr_cpu_ids))
+}
+
+/// The same, with what domains hide: the boot's machine file tells the SMT siblings of isolated
+/// threads, and the rows of a decision tell the LLC of CPUs without domains.
+pub fn read_domains_of_boot(
+    path: &Path,
+    machine: &serde_json::Value,
+    kernel: &Kernel,
+    rows: &[CpuRow],
+) -> Result<Domains> {
+    let mut builder = DomainsBuilder::new(rows.len());
+    for (cpu, row) in rows.iter().enumerate() {
+        let id = CpuId::from_index(cpu);
+        let siblings = &machine["inputs"]["cpus"][cpu.to_string()]["topology"];
+        if let Some(list) = siblings["thread_siblings_list"].as_str() {
+            let threads = CpuMask::parse_list(list, LIMIT)
+                .with_context(|| format!("thread siblings of CPU {cpu}"))?;
+            builder.smt(id, threads)?;
+        }
+        builder.llc(id, u32::try_from(row.llc_id).unwrap_or(u32::MAX), 1)?;
+    }
+    add_domains(path, kernel, builder)
+}
+
+fn add_domains(path: &Path, kernel: &Kernel, mut builder: DomainsBuilder) -> Result<Domains> {
     let mut chains: BTreeMap<u32, Vec<DomainRow>> = BTreeMap::new();
     super::for_each_line(path, |line| {
         let row: DomainRow = serde_json::from_str(line)?;
         chains.entry(row.cpu).or_default().push(row);
         Ok(true)
     })?;
-    let mut builder = DomainsBuilder::new(nr_cpu_ids);
     for (cpu, mut rows) in chains {
         rows.sort_by_key(|row| row.idx);
         let mut chain = Vec::new();
