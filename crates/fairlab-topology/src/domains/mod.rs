@@ -5,8 +5,21 @@
 //!            9 | 8         8-9 | ..      8-15 | 16-23 | ..   group rings, local group first
 //! ```
 //!
-//! Masks, groups and capacity objects are stored once and named by index, so that 8192 CPUs fit.
+//! [`build`] makes them as a kernel does:
+//!
+//! ```text
+//!   levels, numa    the table of levels, and every CPU's raw mask at each
+//!   tree            per CPU of a partition one domain per level: spans, flags, intervals
+//!   groups, overlap the rings of groups, below NUMA and on NUMA levels
+//!   attach          useless domains removed, their flags handed on    (rules: degenerate)
+//!   assembly        the result written down: domains, groups, capacity and shared objects
+//!   cached, llc_ids what every CPU caches of its chain
+//! ```
+//!
+//! [`DomainsBuilder`] makes them from what was read in a kernel's structures. Masks, rings and
+//! capacity objects are stored once and named by index, so that 8192 CPUs fit.
 
+mod assembly;
 mod attach;
 mod build;
 mod builder;
