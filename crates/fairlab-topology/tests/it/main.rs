@@ -9,6 +9,7 @@ mod machines;
 mod numa;
 mod partitions;
 mod properties;
+mod recorded;
 mod rendering;
 mod scale;
 mod worked_examples;
