@@ -162,6 +162,13 @@ pub struct RunVerb {
     pub kernel: KernelArgs,
     #[command(flatten)]
     pub seed: SeedArgs,
+    /// Tell decisions in sentences: those about a task by its number (0 is the first), or those from
+    /// a time on, like 1.5ms
+    #[arg(long, value_name = "TASK|TIME", value_parser = crate::explain_arg::parse_explain)]
+    pub explain: Option<fairlab::sim::Explain>,
+    /// How many decisions are told
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "explain")]
+    pub explain_count: usize,
     #[command(flatten)]
     pub output: OutputArgs,
 }

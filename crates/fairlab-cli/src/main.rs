@@ -7,6 +7,7 @@
 
 mod cli;
 mod commands;
+mod explain_arg;
 mod kernel_arg;
 mod machine_arg;
 mod output;

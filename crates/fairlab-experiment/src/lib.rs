@@ -21,4 +21,4 @@ pub use outcome::{MetricOutcome, Outcome};
 pub use plan::{Plan, PlanError};
 pub use rows::{Row, RowUnit, rows};
 pub use sections::{REPETITIONS, SectionSamples, TickClock};
-pub use worker::execute;
+pub use worker::{execute, single};

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fairlab_sim::{Silent, SimOptions, run};
+use fairlab_sim::{Explain, Observer, SectionTimer, Silent, SimOptions, run};
 use fairlab_topology::Domains;
 
 use crate::outcome::Outcome;
@@ -24,7 +24,7 @@ pub fn execute(plan: &Plan<'_>, done: &(dyn Fn() + Sync)) -> Result<Vec<Outcome>
     let work = || {
         // Each worker takes the next job until none is left.
         while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let result = one(plan, &domains, *job);
+            let result = one(plan, &domains, *job, None, &mut Silent);
             done();
             // A lock is poisoned only by a panic, which the scope passes on.
             if let Ok(mut results) = results.lock() {
@@ -45,7 +45,27 @@ pub fn execute(plan: &Plan<'_>, done: &(dyn Fn() + Sync)) -> Result<Vec<Outcome>
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-fn one(plan: &Plan<'_>, domains: &[Domains], job: Job) -> Result<Outcome, PlanError> {
+/// The first run of the first kernel alone, watched by `observer`, with decisions explained. The
+/// outcome is that which [`execute`] has for it.
+///
+/// # Errors
+/// When the domains cannot be built or the run fails.
+pub fn single(
+    plan: &Plan<'_>,
+    explain: Option<Explain>,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, PlanError> {
+    let domains = plan.domains()?;
+    one(plan, &domains, Job { arm: 0, run: 0 }, explain, observer)
+}
+
+fn one(
+    plan: &Plan<'_>,
+    domains: &[Domains],
+    job: Job,
+    explain: Option<Explain>,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, PlanError> {
     let kernel = plan.kernels[job.arm];
     let seed = plan.seed_of(job.run);
     let beside = match plan.kernels.as_slice() {
@@ -54,17 +74,19 @@ fn one(plan: &Plan<'_>, domains: &[Domains], job: Job) -> Result<Outcome, PlanEr
     };
     let options = SimOptions {
         beside,
+        explain,
         costs: plan.costs.clone(),
         ..SimOptions::new(kernel, seed)
     };
-    let timer = IdleCoreTimer::new(plan.clock);
+    // Without a comparison nothing is measured, and the fast search may run.
+    let timer = beside.map(|_| IdleCoreTimer::new(plan.clock));
     let result = run(
         plan.machine,
         &domains[job.arm],
         plan.workload,
         &options,
-        &mut Silent,
-        Some(&timer),
+        observer,
+        timer.as_ref().map(|timer| timer as &dyn SectionTimer),
     )
     .map_err(|source| PlanError::Run {
         run: job.run + 1,
@@ -73,10 +95,6 @@ fn one(plan: &Plan<'_>, domains: &[Domains], job: Job) -> Result<Outcome, PlanEr
         source,
     })?;
     let key = (job.arm, job.run, seed);
-    Ok(Outcome::of(
-        key,
-        plan.workload,
-        result,
-        timer.into_samples(),
-    ))
+    let samples = timer.map(IdleCoreTimer::into_samples).unwrap_or_default();
+    Ok(Outcome::of(key, plan.workload, result, samples))
 }

@@ -314,6 +314,7 @@ impl Engine<'_> {
                     self.counts.balance_moves += 1;
                     self.note_migration(task, from, to);
                     self.collect_left(from);
+                    self.note_idle(to);
                     self.request(to, cpu, resched);
                 }
                 Action::Stop { cpu: src } => {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use fairlab_event::{EventKind, SchedEvent};
 use fairlab_kernel::Kernel;
 use fairlab_pelt::{EntityState, SchedAvg};
-use fairlab_policy::Scratch;
 use fairlab_policy::balance::{BalanceScratch, BalanceState};
+use fairlab_policy::{IdleMasks, Scratch};
 use fairlab_rng::Rng;
 use fairlab_runqueue::{Entities, Policy, RqConfig};
 use fairlab_topology::{Domains, Machine};
@@ -32,6 +32,8 @@ pub struct SimOptions {
     /// A kernel that is asked beside at every placement, in the same state; its answers are
     /// compared and have no effect.
     pub beside: Option<Kernel>,
+    /// Decisions to be told in sentences, see [`Observer::story`].
+    pub explain: Option<Explain>,
     /// Seed of all randomness.
     pub seed: u64,
     /// Costs.
@@ -48,9 +50,28 @@ impl SimOptions {
         Self {
             kernel,
             beside: None,
+            explain: None,
             seed,
             costs: CostTable::default(),
             limit: Nanos::from_secs(3_600),
+        }
+    }
+}
+
+/// Which decisions are told in sentences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Explain {
+    /// Those about this task.
+    Task(TaskId),
+    /// Those at this time or later.
+    From(Timestamp),
+}
+
+impl Explain {
+    pub(crate) fn wants(self, task: TaskId, now: Timestamp) -> bool {
+        match self {
+            Self::Task(wanted) => wanted == task,
+            Self::From(time) => now >= time,
         }
     }
 }
@@ -88,6 +109,9 @@ pub(crate) struct Engine<'a> {
     pub(crate) balance_actions: Vec<Action>,
     pub(crate) newidle_rng: Rng,
     pub(crate) beside: Option<Kernel>,
+    pub(crate) explain: Option<Explain>,
+    /// Idle CPUs as masks, for the word-parallel search.
+    pub(crate) masks: IdleMasks,
     pub(crate) workload: &'a Workload,
     pub(crate) resources: Resources,
     pub(crate) costs: CostTable,
@@ -202,6 +226,8 @@ impl<'a> Engine<'a> {
             balance_actions: Vec::new(),
             newidle_rng: Rng::stream(options.seed, "newidle"),
             beside: options.beside,
+            explain: options.explain,
+            masks: IdleMasks::new(domains),
             workload,
             resources: Resources::of(workload),
             costs: options.costs.clone(),
@@ -227,6 +253,7 @@ impl<'a> Engine<'a> {
     fn start(&mut self) {
         for cpu in &self.world.active.clone() {
             self.stop_tick(cpu);
+            self.note_idle(cpu);
         }
         let first = self.world.active.first().unwrap_or_default();
         for &program in &self.workload.start {

@@ -29,6 +29,6 @@ mod wake;
 mod world;
 
 pub use costs::{ByDistance, CostTable, Distance, Distances};
-pub use engine::{SimError, SimOptions, run};
+pub use engine::{Explain, SimError, SimOptions, run};
 pub use metrics::{Counts, CpuTime, RunResult, TaskTime};
 pub use observer::{Asked, Observer, Placement, SectionTimer, Silent};

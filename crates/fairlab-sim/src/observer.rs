@@ -3,6 +3,7 @@
 use fairlab_event::SchedEvent;
 use fairlab_policy::{Cost, Decision, Section};
 use fairlab_units::{CpuId, TaskId, Timestamp};
+use fairlab_workload::ProgramId;
 
 /// One placement, as it was asked and answered.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,8 @@ pub struct Placement {
     pub prev_cpu: CpuId,
     /// The task.
     pub task: TaskId,
+    /// What it runs, in the workload.
+    pub program: ProgramId,
     /// The answer.
     pub decision: Decision,
     /// The answer of the kernel that is asked beside, see [`crate::SimOptions::beside`].
@@ -28,6 +31,10 @@ pub trait Observer {
 
     /// A placement.
     fn placement(&mut self, _placement: &Placement) {}
+
+    /// A placement that was to be explained, told in sentences, one per line. Comes after
+    /// [`Self::placement`].
+    fn story(&mut self, _placement: &Placement, _lines: &[String]) {}
 }
 
 /// Watches nothing.

@@ -147,6 +147,7 @@ impl Engine<'_> {
         c.curr = None;
         c.idle_since = now;
         c.token = c.token.wrapping_add(1);
+        self.note_idle(cpu);
         let state = SwitchState::Runnable;
         self.emit(
             cpu,
@@ -208,6 +209,7 @@ impl Engine<'_> {
         }
         self.world.cpus[cpu].book_time(now);
         self.world.cpus[cpu].curr = next;
+        self.note_idle(cpu);
         self.counts.switches += 1;
         self.emit(
             cpu,
@@ -279,6 +281,7 @@ impl Engine<'_> {
     pub(crate) fn collect_left(&mut self, cpu: CpuId) {
         let queue = &mut self.world.cpus[cpu].queue;
         while queue.rq.pop_left(&mut self.world.ents).is_some() {}
+        self.note_idle(cpu);
     }
 
     /// The number of busy threads in the core of `cpu` has changed: its siblings change speed.

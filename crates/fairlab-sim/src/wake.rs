@@ -2,7 +2,10 @@
 
 use fairlab_event::EventKind;
 use fairlab_kernel::Feature;
-use fairlab_policy::{Outcome, WakeFlags, fallback_cpu, only_cpu, select_task_rq_fair};
+use fairlab_policy::{
+    Outcome, Story, WakeFlags, explain_task_rq_fair, fallback_cpu, fast_task_rq_fair, only_cpu,
+    select_task_rq_fair,
+};
 use fairlab_runqueue::{EnqueueFlags, Resched};
 use fairlab_units::{CpuId, Nanos, TaskId};
 use fairlab_workload::ProgramId;
@@ -46,6 +49,7 @@ impl Engine<'_> {
             task.enter(Phase::Waking, self.now);
             let first = self.world.cpus[target].wake_list.is_empty();
             self.world.cpus[target].wake_list.push(id);
+            self.note_idle(target);
             if first {
                 let delay = self.ipi(this, target);
                 self.queue
@@ -111,11 +115,16 @@ impl Engine<'_> {
         if let Some(only) = only_cpu(&p, false) {
             return only;
         }
+        // The word-parallel search gives the same answer at the same counted cost; when the policy's
+        // code is measured or explained, the kernel's own scan runs.
         let ask = |kernel, asked, scratch: &mut _| -> Outcome {
-            if let Some(timer) = self.timer {
-                timer.ask(asked);
+            match self.timer {
+                Some(timer) => {
+                    timer.ask(asked);
+                    select_task_rq_fair(&view, kernel, &ctx, &p, &current, scratch)
+                }
+                None => fast_task_rq_fair(&view, &self.masks, kernel, &ctx, &p, &current, scratch),
             }
-            select_task_rq_fair(&view, kernel, &ctx, &p, &current, scratch)
         };
         let main = &self.world.kernel;
         let outcome = ask(main, Asked::Main, &mut self.scratch);
@@ -135,6 +144,20 @@ impl Engine<'_> {
             timer.done();
         }
         let decision = outcome.decision;
+        if cfg!(debug_assertions) && self.timer.is_none() {
+            let scan = select_task_rq_fair(&view, main, &ctx, &p, &current, &mut self.scratch);
+            assert_eq!(scan, outcome, "both searches answer alike");
+        }
+        let story = self
+            .explain
+            .filter(|explain| explain.wants(id, self.now))
+            .map(|_| {
+                let mut story = Story::new(self.world.domains);
+                let scratch = &mut self.scratch;
+                let told =
+                    explain_task_rq_fair(&view, main, &ctx, &p, &current, scratch, &mut story);
+                story.finish(&told)
+            });
         let fallback = fallback_cpu(&view, &p, decision.cpu, &self.world.all);
         self.apply(id, this, &outcome);
 
@@ -150,10 +173,14 @@ impl Engine<'_> {
             this_cpu: this,
             prev_cpu: prev,
             task: id,
+            program: self.world.tasks[id.index()].program,
             decision,
             beside,
         };
         self.observer.placement(&placement);
+        if let Some(lines) = story {
+            self.observer.story(&placement, &lines);
+        }
         let cost = self.costs.search(&decision.cost, self.mask_words);
         self.charge(this, cost);
         fallback.map_or(decision.cpu, |(cpu, _)| cpu)
@@ -265,6 +292,7 @@ impl Engine<'_> {
             }
         };
         self.emit(this, kind);
+        self.note_idle(cpu);
         if flags.wakeup && idle_before {
             self.end_idle_period(cpu);
         }
@@ -337,5 +365,16 @@ impl Engine<'_> {
             c.wake_avg_idle = (self.world.jiffies, c.avg_idle / 2);
             c.idle_stamp = 0;
         }
+    }
+
+    /// Keeps the masks of idle CPUs true after something has changed on `cpu`.
+    pub(crate) fn note_idle(&mut self, cpu: CpuId) {
+        let c = &self.world.cpus[cpu];
+        if c.is_idle() {
+            self.masks.on_idle_enter(cpu);
+        } else {
+            self.masks.on_idle_exit(cpu);
+        }
+        self.masks.set_sched_idle(cpu, c.queue.is_sched_idle());
     }
 }

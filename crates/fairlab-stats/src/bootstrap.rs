@@ -61,6 +61,8 @@ impl Center {
 /// correction is not defined for medians, whose jackknife has two values only. With fewer than ten
 /// values all of them are too narrow, which is why [`crate::Comparison`] asks a test as well.
 ///
+/// The time is that of `resamples` times as many draws as there are values.
+///
 /// # Source
 /// Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 13 and 14.
 #[derive(Clone, Copy, Debug, PartialEq)]

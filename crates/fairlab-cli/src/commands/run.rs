@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
-use fairlab::sim::{Distance, SimOptions};
+use anyhow::{Result, bail};
+use fairlab::sim::{Distance, Observer, Placement, SimOptions};
 use fairlab::stats::table::{Align, LATENCY_PERCENTILES, Table, schbench};
 use fairlab::topology::Machine;
 use fairlab::workload::{Report as Form, Workload};
-use fairlab_experiment::{Outcome, Plan, execute};
+use fairlab_experiment::{Outcome, Plan, single};
 use serde::Serialize;
 
 use crate::cli::RunVerb;
@@ -32,6 +32,8 @@ struct Report {
     scheduler_share: f64,
     events: u64,
     event_hash: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    explained: Vec<Story>,
 }
 
 #[derive(Serialize)]
@@ -65,6 +67,33 @@ struct ReasonReport {
     count: u64,
 }
 
+/// A decision told in sentences.
+#[derive(Serialize)]
+struct Story {
+    time_ns: u64,
+    task: u32,
+    name: String,
+    this_cpu: u32,
+    prev_cpu: u32,
+    cpu: u32,
+    reason: &'static str,
+    lines: Vec<String>,
+}
+
+/// Keeps the first stories that it is told.
+struct Stories {
+    told: Vec<(Placement, Vec<String>)>,
+    count: usize,
+}
+
+impl Observer for Stories {
+    fn story(&mut self, placement: &Placement, lines: &[String]) {
+        if self.told.len() < self.count {
+            self.told.push((*placement, lines.to_vec()));
+        }
+    }
+}
+
 /// Simulates once and prints what came of it.
 pub fn run(args: &RunVerb) -> Result<ExitCode> {
     let workload = args.workload.load()?;
@@ -81,18 +110,38 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
         clock: None,
         threads: 1,
     };
-    let outcomes = execute(&plan, &|| {})?;
-    let outcome = outcomes.first().context("the run left no outcome")?;
+    let mut stories = Stories {
+        told: Vec::new(),
+        count: args.explain_count,
+    };
+    let outcome = &single(&plan, args.explain, &mut stories)?;
+    let stories = tell(&workload, stories);
+    if args.explain.is_some() && stories.is_empty() {
+        let hint = "no such task was placed, or nothing happened after that time";
+        bail!(
+            "nothing to explain: {hint}; this run ended at {}",
+            outcome.elapsed
+        );
+    }
     let mut out = args.output.open()?;
     match format {
-        Format::Json => out.json(&report(args, &machine, &workload, outcome))?,
-        Format::Text => print(&mut out, args, &machine, &workload, outcome)?,
+        Format::Json => out.json(&report(args, &machine, &workload, outcome, stories))?,
+        Format::Text => {
+            print(&mut out, args, &machine, &workload, outcome)?;
+            print_stories(&mut out, &stories)?;
+        }
     }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn report(args: &RunVerb, machine: &Machine, workload: &Workload, outcome: &Outcome) -> Report {
+fn report(
+    args: &RunVerb,
+    machine: &Machine,
+    workload: &Workload,
+    outcome: &Outcome,
+    explained: Vec<Story>,
+) -> Report {
     let counts = &outcome.counts;
     Report {
         fairlab: env!("CARGO_PKG_VERSION"),
@@ -137,6 +186,7 @@ fn report(args: &RunVerb, machine: &Machine, workload: &Workload, outcome: &Outc
         scheduler_share: outcome.scheduler_share,
         events: outcome.events,
         event_hash: format!("{:016x}", outcome.event_hash),
+        explained,
     }
 }
 
@@ -204,5 +254,39 @@ fn print(
         table.row([(*reason).to_owned(), count.to_string()]);
     }
     write!(out, "{}", table.to_text())?;
+    Ok(())
+}
+
+/// The stories in the form that is printed.
+fn tell(workload: &Workload, stories: Stories) -> Vec<Story> {
+    let story = |(placement, lines): (Placement, Vec<String>)| Story {
+        time_ns: placement.time.0,
+        task: placement.task.0,
+        name: workload.programs[placement.program.index()].name.clone(),
+        this_cpu: placement.this_cpu.0,
+        prev_cpu: placement.prev_cpu.0,
+        cpu: placement.decision.cpu.0,
+        reason: placement.decision.reason.name(),
+        lines,
+    };
+    stories.told.into_iter().map(story).collect()
+}
+
+fn print_stories(out: &mut Output, stories: &[Story]) -> Result<()> {
+    for story in stories {
+        let title = format!(
+            "{}.{:06} ms: {} (task {}), last on CPU {}, placed by CPU {}",
+            story.time_ns / 1_000_000,
+            story.time_ns % 1_000_000,
+            story.name,
+            story.task,
+            story.prev_cpu,
+            story.this_cpu
+        );
+        writeln!(out, "\n{}", out.paint(Style::Bold, &title))?;
+        for line in &story.lines {
+            writeln!(out, "  {line}")?;
+        }
+    }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use fairlab::kernel::{Area, Feature, Kernel, Tunables};
+use fairlab::policy::Reason;
 use serde::Serialize;
 
 use crate::cli::OutputArgs;
@@ -20,6 +21,14 @@ struct Description {
     summary: &'static str,
     features: Vec<FeatureRow>,
     tunables: Vec<TunableRow>,
+    /// Why a placement may choose a CPU under this kernel, in the order in which it comes by.
+    reasons: Vec<ReasonRow>,
+}
+
+#[derive(Serialize)]
+struct ReasonRow {
+    reason: &'static str,
+    meaning: &'static str,
 }
 
 #[derive(Serialize)]
@@ -64,6 +73,14 @@ impl Description {
             summary: kernel.release.summary(),
             features: Feature::ALL.iter().map(feature).collect(),
             tunables: Tunables::NAMES.iter().filter_map(tunable).collect(),
+            reasons: Reason::ALL
+                .iter()
+                .filter(|reason| reason.applies_to(kernel))
+                .map(|reason| ReasonRow {
+                    reason: reason.name(),
+                    meaning: reason.doc(),
+                })
+                .collect(),
         }
     }
 }
@@ -126,6 +143,11 @@ fn print(out: &mut Output, description: &Description) -> Result<()> {
     writeln!(out, "\n{heading}")?;
     for row in &description.tunables {
         print_tunable(out, row)?;
+    }
+    let heading = out.paint(Style::Bold, "reasons of a placement");
+    writeln!(out, "\n{heading}")?;
+    for row in &description.reasons {
+        writeln!(out, "  {:<28} {}", row.reason, row.meaning)?;
     }
     Ok(())
 }
