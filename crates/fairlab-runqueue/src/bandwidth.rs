@@ -22,8 +22,9 @@ use fairlab_units::{CpuId, Nanos, Timestamp};
 use crate::Resched;
 use crate::config::RqConfig;
 use crate::entity::{Entities, EntityId};
+use crate::flags::{DequeueFlags, EnqueueFlags};
 use crate::group::{Counts, GroupId};
-use crate::rq::{DequeueFlags, EnqueueFlags, FairRq};
+use crate::rq::FairRq;
 
 /// Limits of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,11 @@
 use fairlab_kernel::Feature;
 use fairlab_units::Timestamp;
 
+use crate::Resched;
 use crate::cfs_rq::CfsRq;
 use crate::config::RqConfig;
 use crate::entity::{Entities, EntityId};
+use crate::rq::FairRq;
 use crate::timeline::NIL;
 
 /// A sleep so long that comparing vruntimes could wrap: `2^63 / 1024` ns.
@@ -124,5 +126,103 @@ impl CfsRq {
             pick = self.last;
         }
         pick
+    }
+}
+
+impl FairRq {
+    /// Prepares a new task on the queue of its parent, before a CPU is chosen for it (CFS only;
+    /// later releases do nothing here).
+    ///
+    /// # Source
+    /// Linux v5.4 to v6.5 `kernel/sched/fair.c`, `task_fork_fair()`.
+    #[doc(alias = "task_fork_fair")]
+    pub fn fork(&mut self, ents: &mut Entities, child: EntityId, now: Timestamp) -> Resched {
+        if self.cfg.eevdf {
+            return Resched::None;
+        }
+        let queue = ents[child].queue;
+        let mut resched = self.charge(ents, queue, now);
+        let curr = self.queues[queue as usize].curr;
+        if curr != EntityId::NONE {
+            ents.at(child).vruntime = ents[curr].vruntime;
+        }
+        let slice = self.slice(ents, child);
+        let vslice = self.cfg.fair(slice, &ents[child]);
+        let cfs_rq = &self.queues[queue as usize];
+        cfs_rq.place_cfs_new(&self.cfg, ents, child, vslice);
+        let child_first = self.cfg.kernel.tunables.child_runs_first != 0;
+        if child_first
+            && curr != EntityId::NONE
+            && ents[curr].vruntime.is_before(ents[child].vruntime)
+        {
+            let (a, b) = (ents[curr].vruntime, ents[child].vruntime);
+            ents.at(curr).vruntime = b;
+            ents.at(child).vruntime = a;
+            resched = Resched::Now;
+        }
+        let floor = cfs_rq.min_vruntime;
+        let entity = ents.at(child);
+        entity.vruntime = entity.vruntime.minus(floor.0);
+        resched
+    }
+
+    /// CFS: has the running entity had its share?
+    pub(crate) fn check_preempt_tick(&mut self, ents: &mut Entities, curr: EntityId) -> Resched {
+        let q = ents[curr].queue as usize;
+        if self.queues[q].nr_queued <= 1 {
+            return Resched::None;
+        }
+        let ideal = self.slice(ents, curr);
+        let entity = &ents[curr];
+        let ran = entity.sum_exec.saturating_sub(entity.prev_sum_exec).0;
+        if ran > ideal {
+            self.queues[q].clear_buddies(curr);
+            return Resched::Now;
+        }
+        if ran < self.cfg.min_granularity {
+            return Resched::None;
+        }
+        let Some(first) = EntityId(self.queues[q].timeline.first()).some() else {
+            return Resched::None;
+        };
+        let lead = entity.vruntime.since(ents[first].vruntime);
+        // A virtual time compared with a real one, as in Linux.
+        if lead > 0 && lead as u64 > ideal {
+            Resched::Now
+        } else {
+            Resched::None
+        }
+    }
+
+    /// CFS: the real time that the entity may run at once, in ns.
+    ///
+    /// # Source
+    /// Linux v5.4 to v6.5 `kernel/sched/fair.c`, `sched_slice()`.
+    #[doc(alias = "sched_slice")]
+    pub(crate) fn slice(&self, ents: &Entities, id: EntityId) -> u64 {
+        let first = &ents[id];
+        let nr = if self.cfg.has(Feature::ALT_PERIOD) {
+            self.root().h_nr_queued
+        } else {
+            self.queues[first.queue as usize].nr_queued
+        };
+        let mut slice = self.cfg.period(nr + u32::from(!first.on_rq));
+        let mut at = id;
+        while at != EntityId::NONE {
+            let entity = &ents[at];
+            let mut load = self.queues[entity.queue as usize].load;
+            if !entity.on_rq {
+                load = load + entity.weight;
+            }
+            slice = self.cfg.share(slice, entity.weight, load);
+            at = entity.parent;
+        }
+        if self.cfg.has(Feature::BASE_SLICE) {
+            let queue = &self.queues[first.queue as usize];
+            let is_idle = self.is_idle_entity(ents, id);
+            let all_idle = queue.nr_queued > 0 && queue.h_nr_idle == queue.h_nr_queued;
+            slice = slice.max(self.cfg.least_slice(is_idle, all_idle));
+        }
+        slice
     }
 }

@@ -6,7 +6,8 @@ use fairlab_units::{Nanos, Timestamp};
 use crate::Resched;
 use crate::eevdf::reweight_unqueued;
 use crate::entity::{Entities, Entity, EntityId, Policy};
-use crate::rq::{DequeueFlags, EnqueueFlags, FairRq};
+use crate::flags::{DequeueFlags, EnqueueFlags};
+use crate::rq::FairRq;
 
 /// Shortest slice that a task can ask for.
 const SLICE_MIN: u64 = 100_000;

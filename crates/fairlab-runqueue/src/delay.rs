@@ -11,7 +11,8 @@ use fairlab_units::Timestamp;
 
 use crate::Resched;
 use crate::entity::{Entities, EntityId};
-use crate::rq::{DequeueFlags, Dequeued, FairRq};
+use crate::flags::{DequeueFlags, Dequeued};
+use crate::rq::FairRq;
 
 impl FairRq {
     /// Counts a task that became delayed as not runnable, all the way up.

@@ -6,7 +6,8 @@ use fairlab_units::Timestamp;
 use crate::Resched;
 use crate::cfs_rq::CfsRq;
 use crate::entity::{Entities, EntityId};
-use crate::rq::{DequeueFlags, Dequeued, EnqueueFlags, FairRq};
+use crate::flags::{DequeueFlags, Dequeued, EnqueueFlags};
+use crate::rq::FairRq;
 use crate::weight::{self, Weight};
 
 /// A task group, numbered alike on every CPU. Number 0 is the root.

@@ -26,6 +26,7 @@ mod weight;
 
 mod config;
 mod entity;
+mod flags;
 mod resched;
 
 mod cfs_rq;
@@ -34,13 +35,16 @@ mod timeline;
 mod cfs;
 mod eevdf;
 
+mod rq;
+
 mod bandwidth;
 mod change;
 mod delay;
+mod entity_ops;
 mod group;
 mod hrtick;
 mod preempt;
-mod rq;
+mod task_list;
 
 mod restore;
 
@@ -52,10 +56,11 @@ pub use cfs_rq::CfsRq;
 pub use change::Change;
 pub use config::RqConfig;
 pub use entity::{Entities, Entity, EntityId, Policy};
+pub use flags::{DequeueFlags, Dequeued, EnqueueFlags, WakeFlags};
 pub use group::{GroupId, GroupLoad};
 pub use resched::Resched;
 pub use restore::{EntityState, QueueSums};
-pub use rq::{DequeueFlags, Dequeued, EnqueueFlags, FairRq, WakeFlags};
+pub use rq::FairRq;
 pub use vruntime::Vruntime;
 pub use weight::{
     IDLE_WEIGHT, IDLE_WMULT, NICE_TO_WEIGHT, NICE_TO_WMULT, Weight, group_shares,

@@ -6,7 +6,8 @@ use fairlab_units::Timestamp;
 use crate::Resched;
 use crate::cfs_rq::CfsRq;
 use crate::entity::{Entities, EntityId, Policy};
-use crate::rq::{FairRq, WakeFlags};
+use crate::flags::WakeFlags;
+use crate::rq::FairRq;
 
 impl FairRq {
     /// The ancestors of two entities that share a queue (`find_matching_se`).

@@ -352,3 +352,67 @@ fn tunables_are_scaled_by_the_number_of_cpus() {
         (24_000_000, 3_000_000, 8)
     );
 }
+
+#[test]
+fn a_new_weight_keeps_lag_and_deadline_of_a_queued_entity_in_real_time() {
+    for release in LATE {
+        let cfg = config_2800us(release);
+        let (mut ents, mut rq, ids) = queue_with(cfg, &[(0, 10_000_000), (0, 12_000_000)]);
+        // Average 11 ms; lag 1 ms, deadline 1.8 ms after the average.
+        let half = Weight::from_unscaled(512);
+        rq.queues[0].reweight_queued(&cfg, &mut ents, ids[0], half);
+        assert_eq!(ents[ids[0]].vruntime(), Vruntime(9_000_000), "{release}");
+        assert_eq!(ents[ids[0]].deadline(), Vruntime(14_600_000), "{release}");
+        assert_eq!(rq.load(), half + Weight::NICE_0, "{release}");
+        // (9 * 512 + 12 * 1024) / 1536: the average stays.
+        assert_eq!(rq.avg_vruntime(&ents), Vruntime(11_000_000), "{release}");
+    }
+}
+
+#[test]
+fn the_first_form_of_eevdf_keeps_vruntime_at_a_new_weight() {
+    let cfg = config_2800us(Release::V6_6);
+    let (mut ents, mut rq, ids) = queue_with(cfg, &[(0, 10_000_000), (0, 12_000_000)]);
+    let half = Weight::from_unscaled(512);
+    rq.queues[0].reweight_queued(&cfg, &mut ents, ids[0], half);
+    assert_eq!(ents[ids[0]].vruntime(), Vruntime(10_000_000));
+    assert_eq!(ents[ids[0]].deadline(), Vruntime(15_600_000));
+}
+
+#[test]
+fn sums_beyond_64_bits_are_exact() {
+    for release in EEVDF {
+        let cfg = config(release);
+        let far = 1i64 << 50;
+        let (ents, rq, ids) = queue_with(cfg, &[(-20, -far), (-20, far), (-20, far), (-20, far)]);
+        assert_eq!(
+            rq.avg_vruntime(&ents),
+            Vruntime((far / 2) as u64),
+            "{release}"
+        );
+        assert_eq!(rq.pick_only(&ents, true), Some(ids[0]), "{release}");
+    }
+}
+
+#[test]
+fn yield_gives_up_what_the_release_says() {
+    for release in EEVDF {
+        let cfg = config_2800us(release);
+        let (mut ents, mut rq, ids) = queue_with(cfg, &[(0, 0), (0, 0)]);
+        rq.set_next(&mut ents, ids[0], Timestamp(1));
+        let _ = rq.yield_task(&mut ents, Timestamp(1));
+        let entity = &ents[ids[0]];
+        let (vruntime, deadline) = if release == Release::V6_6 {
+            (0, 5_600_000)
+        } else {
+            (2_800_000, 5_600_000)
+        };
+        assert_eq!(entity.vruntime(), Vruntime(vruntime), "{release}");
+        assert_eq!(entity.deadline(), Vruntime(deadline), "{release}");
+        assert_eq!(
+            rq.pick_next(&mut ents, Timestamp(1)),
+            Some(ids[1]),
+            "{release}"
+        );
+    }
+}
