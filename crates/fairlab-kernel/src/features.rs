@@ -239,7 +239,7 @@ Runqueue {
     PLACE_DEADLINE_INITIAL      "....xxx" "a new task starts with half a slice"
     PLACE_REL_DEADLINE          ".....xx" "a moved task keeps its relative deadline"
     RUN_TO_PARITY               "....xxx" "the running task is protected until its slice is used"
-    SLICE_VPROT                 "......x" "protection ends at a virtual time (vprot), by the shortest slice"
+    SLICE_VPROT                 "......x" "protection ends at a virtual time (vprot), by the shortest slice, and its end asks for a reschedule"
     PREEMPT_SHORT               ".....xx" "a wakee with a shorter slice may preempt within a slice"
     PREEMPT_IDLE_ENTITY         ".....xx" "idle against not idle is decided between the entities that compete, before the wakee's policy"
     PREEMPT_IN_ORDER            "......x" "wakeup preemption tries short slices, then the pick; forks and delayed wakees do not preempt"

@@ -67,6 +67,7 @@ impl CfsRq {
             }
             let weight = cfg.sum_weight(entity.weight);
             lag = scale(entity.vlag, load + weight, load.max(1));
+            // Only the reference moves, as in v7.2; no average and no pick depends on it.
             if cfg.division && weight > load {
                 self.move_zero(-lag);
             }
