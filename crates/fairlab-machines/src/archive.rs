@@ -17,11 +17,11 @@ use crate::error::shorten;
 use crate::tree::{FILE_LIMIT, LinkError, MemoryTree};
 
 /// A compressed or plain archive may be this large on disk.
-const INPUT_LIMIT: u64 = 256 << 20;
+const INPUT_LIMIT: u64 = 128 << 20;
 /// ... and this large uncompressed. The largest known dump (three machines) has 66 MB.
-const OUTPUT_LIMIT: u64 = 256 << 20;
+const OUTPUT_LIMIT: u64 = 128 << 20;
 /// Number of entries; the largest known dump has 64266.
-const ENTRY_LIMIT: usize = 400_000;
+const ENTRY_LIMIT: usize = 200_000;
 /// Bytes that are kept in all.
 const KEPT_LIMIT: usize = 64 << 20;
 /// A file of sysfs is at most a page; with large masks a few.
@@ -67,29 +67,52 @@ fn is_tar_header(head: &[u8]) -> bool {
     header[0] != 0 && sum == stated
 }
 
+/// No entry of a dump is nearly this large, whatever it is.
+const ANY_ENTRY_LIMIT: u64 = 64 << 20;
+
+/// Unit of tar archives.
+const BLOCK: usize = 512;
+
+/// What has passed a [`Limited`] reader.
+struct Progress {
+    /// Bytes that may still pass.
+    left: Cell<u64>,
+    /// Zeros at the end of what has passed, up to a block.
+    trailing_zeros: Cell<usize>,
+}
+
 /// Counts what passes, and ends with an error at a limit.
 struct Limited<R> {
     inner: R,
-    left: Rc<Cell<u64>>,
-    what: &'static str,
+    progress: Rc<Progress>,
 }
 
 impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.left.get() == 0 {
-            return Err(io::Error::other(self.what));
+        let left = self.progress.left.get();
+        if left == 0 {
+            return Err(io::Error::other(TOO_LARGE));
         }
-        let most = buffer
-            .len()
-            .min(self.left.get().try_into().unwrap_or(usize::MAX));
+        let most = buffer.len().min(left.try_into().unwrap_or(usize::MAX));
         let n = self.inner.read(&mut buffer[..most])?;
-        self.left.set(self.left.get() - n as u64);
+        self.progress.left.set(left - n as u64);
+        // More than a block is of no interest.
+        let tail = &buffer[n.saturating_sub(BLOCK)..n];
+        let zeros = tail.iter().rev().take_while(|b| **b == 0).count();
+        let before = if zeros == n {
+            self.progress.trailing_zeros.get()
+        } else {
+            0
+        };
+        self.progress
+            .trailing_zeros
+            .set((before + zeros).min(BLOCK));
         Ok(n)
     }
 }
 
 const TOO_LARGE: &str =
-    "more than 256 MiB when unpacked; machine dumps are smaller, so it is refused";
+    "more than 128 MiB when unpacked; machine dumps are smaller, so it is refused";
 
 /// The trees of an archive by the path of their root inside it (`""`: the archive itself).
 pub(crate) fn open(
@@ -126,11 +149,13 @@ pub(crate) fn open(
 }
 
 fn read_all(unpacked: impl Read) -> Result<BTreeMap<String, MemoryTree>, String> {
-    let left = Rc::new(Cell::new(OUTPUT_LIMIT));
+    let progress = Rc::new(Progress {
+        left: Cell::new(OUTPUT_LIMIT),
+        trailing_zeros: Cell::new(0),
+    });
     let limited = Limited {
         inner: unpacked,
-        left: Rc::clone(&left),
-        what: TOO_LARGE,
+        progress: Rc::clone(&progress),
     };
     let mut archive = tar::Archive::new(limited);
     let mut trees: BTreeMap<String, MemoryTree> = BTreeMap::new();
@@ -151,6 +176,12 @@ fn read_all(unpacked: impl Read) -> Result<BTreeMap<String, MemoryTree>, String>
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let path = inside(&name)?;
         last = format!("entry `{}`", shorten(&name));
+        if entry.size() > ANY_ENTRY_LIMIT {
+            return Err(format!(
+                "{last} has {} bytes; machine dumps hold small files only, so it is refused",
+                entry.size()
+            ));
+        }
         let Some((root, path, kind)) = split(&path) else {
             continue;
         };
@@ -192,6 +223,12 @@ fn read_all(unpacked: impl Read) -> Result<BTreeMap<String, MemoryTree>, String>
             }
             tree.add_file(path, bytes);
         }
+    }
+    // An archive ends with a block of zeros; without it, whole entries may be missing.
+    if progress.trailing_zeros.get() < BLOCK {
+        return Err(format!(
+            "the archive is cut off after {last}: its end mark is missing"
+        ));
     }
     trees.retain(|_, t| !t.is_empty());
     for (root, tree) in &trees {

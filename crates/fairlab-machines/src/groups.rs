@@ -72,44 +72,91 @@ fn members(sets: &BTreeMap<CpuId, CpuMask>) -> CpuMask {
 
 /// Turns sets of sharers into group numbers; the number of a group is its lowest CPU.
 ///
-/// Sets are taken without CPUs that have none themselves (offline ones). When all members of a set
-/// state the same set, that is the group. Otherwise CPUs are visited in ascending order and each
-/// joins the group of the lowest CPU with which it agrees both ways, or starts a new one; that is
-/// recorded as one oddity for the whole relation.
+/// Sets are taken without CPUs that have none themselves (offline ones). CPUs are visited in
+/// ascending order, and each joins the group of the lowest CPU with which it agrees both ways, or
+/// starts a new one. Where a CPU's set is not its group then, one oddity says so for the relation.
 pub(crate) fn from_sets(
     relation: &str,
     sets: &BTreeMap<CpuId, CpuMask>,
     oddities: &mut Vec<Oddity>,
 ) -> BTreeMap<CpuId, u32> {
-    let mut groups: BTreeMap<CpuId, u32> = BTreeMap::new();
     let known = members(sets);
-    let mut first_problem: Option<String> = None;
-    let mut nr_problems = 0;
+    let mut groups: BTreeMap<CpuId, u32> = BTreeMap::new();
+    let mut masks: BTreeMap<u32, CpuMask> = BTreeMap::new();
     for (&cpu, set) in sets {
-        let set = set.and(&known);
-        let stated_self = set.test(cpu);
-        let leader = set.iter().take_while(|other| *other < cpu).find(|other| {
-            let agrees = sets.get(other).is_some_and(|theirs| theirs.test(cpu));
-            agrees && groups.get(other) == Some(&other.0)
-        });
-        let same = set.iter().all(|other| {
-            sets.get(&other)
-                .is_some_and(|theirs| theirs.and(&known) == set)
-        });
-        if !stated_self || !same {
-            nr_problems += 1;
-            first_problem.get_or_insert_with(|| format!("CPU {cpu} says {set}"));
-        }
-        groups.insert(cpu, leader.map_or(cpu.0, |l| l.0));
+        let lower = set.iter().take_while(|other| *other < cpu);
+        let leader = lower
+            .filter(|other| groups.get(other) == Some(&other.0))
+            .find(|other| sets.get(other).is_some_and(|theirs| theirs.test(cpu)));
+        let group = leader.map_or(cpu.0, |l| l.0);
+        groups.insert(cpu, group);
+        masks
+            .entry(group)
+            .or_insert_with(|| CpuMask::new(known.room()))
+            .set(cpu);
     }
-    if let Some(example) = first_problem {
+    let differs = |cpu: &CpuId, set: &CpuMask| {
+        let group = groups.get(cpu).and_then(|g| masks.get(g));
+        group.is_some_and(|g| *g != set.and(&known))
+    };
+    let mut wrong = sets.iter().filter(|(cpu, set)| differs(cpu, set));
+    if let Some((cpu, set)) = wrong.next() {
         oddities.push(Oddity {
             what: format!(
-                "{relation}: {nr_problems} CPUs disagree about who shares (first: {example})"
+                "{relation}: {} CPUs disagree about who shares (first: CPU {cpu} says {set})",
+                1 + wrong.count()
             ),
             action: "each CPU was put with the lowest CPU that names it and that it names"
                 .to_owned(),
         });
     }
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups_of(sets: &[(u32, &str)]) -> (Vec<u32>, Vec<Oddity>) {
+        let sets = sets
+            .iter()
+            .map(|(cpu, list)| (CpuId(*cpu), CpuMask::parse_list(list, 64).unwrap()))
+            .collect();
+        let mut oddities = Vec::new();
+        let groups = from_sets("cores", &sets, &mut oddities);
+        (groups.into_values().collect(), oddities)
+    }
+
+    #[test]
+    fn equal_sets_are_groups() {
+        let (groups, oddities) = groups_of(&[(0, "0,2"), (1, "1,3"), (2, "0,2"), (3, "1,3")]);
+        assert_eq!(groups, [0, 1, 0, 1]);
+        assert!(oddities.is_empty());
+    }
+
+    #[test]
+    fn sharers_without_a_set_do_not_count() {
+        let (groups, oddities) = groups_of(&[(1, "0-1"), (3, "2-3")]);
+        assert_eq!(groups, [1, 3]);
+        assert!(oddities.is_empty());
+    }
+
+    #[test]
+    fn a_chain_of_sharers_is_cut_at_the_lowest_that_agree() {
+        // 0 with 1, 1 with 2: no equivalence.
+        let (groups, oddities) = groups_of(&[(0, "0-1"), (1, "0-2"), (2, "1-2")]);
+        assert_eq!(groups, [0, 0, 2]);
+        assert!(
+            oddities[0].what.contains("2 CPUs disagree"),
+            "{}",
+            oddities[0].what
+        );
+    }
+
+    #[test]
+    fn a_one_sided_claim_is_not_enough() {
+        let (groups, oddities) = groups_of(&[(0, "0-3"), (1, "1"), (2, "2"), (3, "3")]);
+        assert_eq!(groups, [0, 1, 2, 3]);
+        assert!(oddities[0].what.contains("CPU 0 says 0-3"));
+    }
 }

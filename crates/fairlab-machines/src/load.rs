@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use fairlab_topology::Machine;
@@ -72,7 +72,7 @@ pub fn load(reference: &str, options: &LoadOptions) -> Result<Machine, MachineLo
         let file = reference.split('#').next().unwrap_or(reference);
         return Err(MachineLoadError::Io {
             path: PathBuf::from(shorten(file)),
-            source: std::io::Error::from(std::io::ErrorKind::NotFound),
+            source: io::Error::new(io::ErrorKind::NotFound, "no such file or directory"),
         });
     }
     Err(MachineLoadError::UnknownName {

@@ -30,6 +30,8 @@ const LIST_AT: usize = 44;
 const LIST_LINES: usize = 3;
 /// Tables of distances beyond this many nodes are summed up instead.
 const TABLE_NODES: usize = 20;
+/// Distinct capacities that are listed.
+const MAX_CAPACITIES: usize = 8;
 
 /// Draws the machine: counts, what is inside what, nodes and distances, offline and isolated CPUs,
 /// and the number of oddities.
@@ -107,7 +109,11 @@ fn tail(machine: &Machine, out: &mut String) {
     let capacities = summary(machine).capacities;
     if capacities.len() > 1 {
         let source = summary::source_name(machine.capacity_source());
-        let list: Vec<String> = capacities.iter().map(ToString::to_string).collect();
+        let shown = capacities.iter().take(MAX_CAPACITIES);
+        let mut list: Vec<String> = shown.map(ToString::to_string).collect();
+        if capacities.len() > MAX_CAPACITIES {
+            list.push(format!("... {} more", capacities.len() - MAX_CAPACITIES));
+        }
         let _ = writeln!(out, "capacities: {} (source: {source})", list.join(", "));
     }
     distances(machine, out);
@@ -132,7 +138,8 @@ fn distances(machine: &Machine, out: &mut String) {
             .iter()
             .map(|(distance, count)| format!("{distance} ({count} pairs)"))
             .collect();
-        let _ = writeln!(out, "\ndistances: {}", list.join(", "));
+        out.push('\n');
+        list::line(out, 0, "distances", &list);
         return;
     }
     let _ = write!(out, "\ndistance");
@@ -312,7 +319,9 @@ impl Drawing<'_> {
             return String::new();
         };
         match (sizes.iter().min(), sizes.iter().max()) {
-            (Some(low), Some(high)) if *low * 10 >= *high * 9 => format!(" ({})", size_kb(*high)),
+            (Some(low), Some(high)) if *high - *low <= *high / 10 => {
+                format!(" ({})", size_kb(*high))
+            }
             (Some(low), Some(high)) => format!(" ({} to {})", size_kb(*low), size_kb(*high)),
             _ => String::new(),
         }
@@ -326,7 +335,8 @@ fn size_kb(kb: u64) -> String {
         1024..1_048_576 => ("MiB", 1024),
         _ => ("GiB", 1_048_576),
     };
-    let tenths = (kb * 10 + scale / 2) / scale;
+    // Wide enough for any number that a file may state.
+    let tenths = (u128::from(kb) * 10 + scale / 2) / scale;
     if tenths.is_multiple_of(10) {
         format!("{} {unit}", tenths / 10)
     } else {

@@ -10,7 +10,7 @@ use quick_xml::reader::Reader;
 
 /// hwloc nests about 20 levels; PCI bridges add some.
 const DEPTH_LIMIT: usize = 200;
-const OBJECT_LIMIT: usize = 400_000;
+const OBJECT_LIMIT: usize = 200_000;
 
 /// An object that takes part in the topology.
 #[derive(Debug, Default)]
