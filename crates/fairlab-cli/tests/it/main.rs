@@ -9,3 +9,4 @@ mod compare;
 mod conventions;
 mod help;
 mod kernels;
+mod machines;

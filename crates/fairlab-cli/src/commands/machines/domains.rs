@@ -126,27 +126,7 @@ fn shortened(cpus: &str) -> String {
 /// Every domain with its flags, groups and numbers.
 pub fn in_full(machine: &Machine, kernel: &Kernel) -> String {
     match domains::build(machine, kernel, &BuildOptions::default()) {
-        Ok(built) => {
-            let mut out = String::new();
-            for cpu in &machine.online() {
-                out.push_str(&format!("cpu {cpu}\n"));
-                for id in built.chain(cpu) {
-                    let domain = built.domain(id);
-                    let span = cpu_list(built.span(id));
-                    let groups: Vec<String> = built
-                        .groups(id)
-                        .iter()
-                        .map(|g| cpu_list(built.mask(g.span)))
-                        .collect();
-                    out.push_str(&format!(
-                        "  {} {span}: groups {}\n",
-                        domain.name,
-                        groups.join(" | ")
-                    ));
-                }
-            }
-            out
-        }
+        Ok(built) => built.render(kernel).to_string(),
         Err(error) => format!("none: {error}\n"),
     }
 }
