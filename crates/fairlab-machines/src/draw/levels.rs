@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairlab_topology::{Cpu, Machine};
-use fairlab_units::CpuMask;
+use fairlab_units::{CpuId, CpuMask};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
@@ -55,6 +55,8 @@ impl Kind {
 pub(crate) struct Level {
     pub kind: Kind,
     pub masks: Vec<CpuMask>,
+    /// Position in `masks` by CPU number: 8192 CPUs must not be searched pairwise.
+    group_of: Vec<Option<u32>>,
 }
 
 impl Level {
@@ -71,21 +73,44 @@ impl Level {
         }
         let mut masks: Vec<CpuMask> = groups.into_values().collect();
         masks.sort_by_key(CpuMask::first);
-        Self { kind, masks }
+        let mut group_of = vec![None; machine.nr_cpu_ids()];
+        for (number, mask) in masks.iter().enumerate() {
+            for cpu in mask {
+                group_of[cpu.index()] = Some(number as u32);
+            }
+        }
+        Self {
+            kind,
+            masks,
+            group_of,
+        }
     }
 
-    /// The groups that are inside `span`.
-    pub(super) fn inside<'a>(&'a self, span: &'a CpuMask) -> impl Iterator<Item = &'a CpuMask> {
-        self.masks.iter().filter(move |m| m.is_subset(span))
+    fn group(&self, cpu: CpuId) -> Option<u32> {
+        self.group_of.get(cpu.index()).copied().flatten()
+    }
+
+    /// The groups that are inside `span`, by lowest CPU.
+    pub(super) fn inside(&self, span: &CpuMask) -> Vec<&CpuMask> {
+        let mut found: BTreeMap<u32, usize> = BTreeMap::new();
+        for group in span.iter().filter_map(|cpu| self.group(cpu)) {
+            *found.entry(group).or_default() += 1;
+        }
+        found
+            .into_iter()
+            .filter_map(|(group, nr_inside)| {
+                let mask = self.masks.get(group as usize)?;
+                (mask.weight() == nr_inside).then_some(mask)
+            })
+            .collect()
     }
 
     /// Is every group inside one group of `outer`, or outside all of them?
     pub(crate) fn refines(&self, outer: &Self) -> bool {
-        self.masks.iter().all(|m| {
-            outer
-                .masks
-                .iter()
-                .all(|o| m.is_subset(o) || !m.intersects(o))
+        self.masks.iter().all(|mask| {
+            let mut groups = mask.iter().map(|cpu| outer.group(cpu));
+            let first = groups.next();
+            groups.all(|group| Some(group) == first)
         })
     }
 }

@@ -167,7 +167,7 @@ impl Drawing<'_> {
         let Some(level) = self.levels.nested.get(at) else {
             return;
         };
-        let masks: Vec<&CpuMask> = level.inside(span).collect();
+        let masks = level.inside(span);
         if masks.is_empty() {
             // The level does not describe these CPUs: its place is taken by the next one.
             self.children(at + 1, span, indent, out);
@@ -176,8 +176,7 @@ impl Drawing<'_> {
         // Levels whose groups hold the same CPUs share the line.
         let mut next = at + 1;
         while let Some(below) = self.levels.nested.get(next) {
-            let same: Vec<&CpuMask> = below.inside(span).collect();
-            if same != masks {
+            if below.inside(span) != masks {
                 break;
             }
             next += 1;
@@ -198,7 +197,7 @@ impl Drawing<'_> {
                 self.children(next, first, indent + 2, out);
             }
         }
-        let covered = level.inside(span).fold(CpuMask::default(), |mut all, m| {
+        let covered = masks.iter().fold(CpuMask::default(), |mut all, m| {
             all.or_with(m);
             all
         });
@@ -296,7 +295,8 @@ impl Drawing<'_> {
     fn llc_facts(&self, mask: &CpuMask) -> String {
         let caches = self.machine.caches().iter();
         let top = caches
-            .filter(|c| c.level > 1 && mask.is_subset(&c.cpus))
+            .filter(|c| c.level > 1 && mask.first().is_some_and(|cpu| c.cpus.test(cpu)))
+            .filter(|c| mask.is_subset(&c.cpus))
             .max_by_key(|c| c.level);
         match top {
             Some(c) if c.size > 0 => format!(" (L{} {})", c.level, size_kb(c.size >> 10)),

@@ -166,7 +166,8 @@ fn archives_with_too_many_entries() {
 fn archives_that_reach_outside() {
     let folder = Folder::new();
     let online = format!("{CPU}/online");
-    let cases: [(&str, &dyn Fn(&mut Archive), &str); 6] = [
+    type Case<'a> = (&'a str, &'a dyn Fn(&mut Archive), &'a str);
+    let cases: [Case<'_>; 6] = [
         (
             "dots",
             &|a| _ = a.file(&format!("../m/{online}"), b"0"),
