@@ -6,12 +6,14 @@ use fairlab_policy::balance::{BalanceCost, Env, IdleKind, should_we_balance};
 use fairlab_units::{CpuId, CpuMask};
 use proptest::prelude::*;
 
-use super::world::{Lab, Task, World, machine};
+use super::world::{Lab, Task, World, machine, ring};
 
 #[derive(Clone, Debug)]
 struct Plan {
     release: usize,
     shape: (u32, u32, u32),
+    /// Nodes in a ring.
+    ring: bool,
     /// CPU, mask bits, load, utilization, hot.
     tasks: Vec<(u32, u32, u64, u64, bool)>,
     failed: u32,
@@ -34,22 +36,34 @@ fn plans() -> impl Strategy<Value = Plan> {
         any::<bool>(),
     );
     let tasks = proptest::collection::vec(task, 0..24);
-    (0..7usize, shapes, tasks, 0..6u32, 0..64u32, 0..3u8).prop_map(
-        |(release, shape, tasks, failed, dst, idle)| Plan {
+    (
+        0..7usize,
+        (shapes, any::<bool>()),
+        tasks,
+        0..6u32,
+        0..64u32,
+        0..3u8,
+    )
+        .prop_map(|(release, (shape, ring), tasks, failed, dst, idle)| Plan {
             release,
             shape,
+            ring,
             tasks,
             failed,
             dst,
             idle,
-        },
-    )
+        })
 }
 
 fn lab(plan: &Plan) -> Lab {
     let kernel = Kernel::of(Release::ALL[plan.release]);
     let (nodes, cores, threads) = plan.shape;
-    let mut lab = Lab::new(kernel, World::new(&machine(nodes, cores, threads), &kernel));
+    let machine = if plan.ring {
+        ring(nodes, cores, threads)
+    } else {
+        machine(nodes, cores, threads)
+    };
+    let mut lab = Lab::new(kernel, World::new(&machine, &kernel));
     let nr = lab.world.nr() as u32;
     for (cpu, bits, load, util, hot) in &plan.tasks {
         let cpu = cpu % nr;
@@ -99,7 +113,10 @@ proptest! {
             for (task, src, to) in &lab.world.moves {
                 prop_assert!(lab.world.tasks[task.index()].allowed.test(*to));
                 prop_assert!(lab.world.domains.mask(local).test(*to));
-                prop_assert!(!lab.world.domains.mask(local).test(*src));
+                prop_assert_ne!(src, to);
+                // Groups of a ring of nodes overlap, so the source can be in the local one too.
+                let inside = lab.world.domains.mask(local).test(*src);
+                prop_assert!(plan.ring || !inside);
                 prop_assert_ne!(running[src.index()], Some(*task), "the running task stays");
             }
             if idle.is_idle() {

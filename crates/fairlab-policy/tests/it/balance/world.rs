@@ -14,6 +14,23 @@ use fairlab_units::{CpuId, CpuMask, NodeId, TaskId};
 /// `nodes` nodes of `cores` cores of `threads` threads, one LLC per node; threads are numbered next
 /// to each other.
 pub fn machine(nodes: u32, cores: u32, threads: u32) -> Machine {
+    with_distances(nodes, cores, threads, |a, b| if a == b { 10 } else { 20 })
+}
+
+/// The same with nodes in a ring, so that nodes are one or two hops apart and NUMA groups overlap.
+pub fn ring(nodes: u32, cores: u32, threads: u32) -> Machine {
+    with_distances(nodes, cores, threads, |a, b| {
+        let hops = a.abs_diff(b);
+        10 + 10 * hops.min(nodes - hops)
+    })
+}
+
+fn with_distances(
+    nodes: u32,
+    cores: u32,
+    threads: u32,
+    distance: impl Fn(u32, u32) -> u32,
+) -> Machine {
     let per_node = cores * threads;
     let cpus = (0..nodes * per_node).map(|n| MachineCpu {
         core: n / threads,
@@ -25,7 +42,7 @@ pub fn machine(nodes: u32, cores: u32, threads: u32) -> Machine {
     let nodes = (0..nodes).map(|id| Node {
         id: NodeId(id),
         memory_kb: None,
-        distances: (0..nodes).map(|o| if o == id { 10 } else { 20 }).collect(),
+        distances: (0..nodes).map(|o| distance(id, o)).collect(),
     });
     MachineBuilder {
         cpus: cpus.collect(),
