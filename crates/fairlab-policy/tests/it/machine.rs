@@ -143,6 +143,8 @@ pub struct State {
     pub imbalanced: BTreeSet<u32>,
     pub perf: Vec<PerfDomain>,
     pub overutilized: bool,
+    /// Are sections kept?
+    pub watches_sections: bool,
     pub sections: RefCell<Vec<(Section, bool)>>,
 }
 
@@ -179,6 +181,7 @@ impl State {
             imbalanced: BTreeSet::new(),
             perf: Vec::new(),
             overutilized: false,
+            watches_sections: true,
             sections: RefCell::default(),
             domains,
         }
@@ -299,10 +302,14 @@ impl MachineView for State {
         self.overutilized
     }
     fn enter(&self, section: Section, _cost: &Cost) {
-        self.sections.borrow_mut().push((section, true));
+        if self.watches_sections {
+            self.sections.borrow_mut().push((section, true));
+        }
     }
     fn leave(&self, section: Section, _cost: &Cost) {
-        self.sections.borrow_mut().push((section, false));
+        if self.watches_sections {
+            self.sections.borrow_mut().push((section, false));
+        }
     }
 }
 
