@@ -168,9 +168,13 @@ impl CoreWalk<'_> {
 
     /// Does the walk come to the core of `cpu` through `cpu`, not through another of its threads?
     fn leads(&self, masks: &IdleMasks, cpu: CpuId) -> bool {
+        let threads = masks.threads(cpu);
+        if self.cluster.is_none() && cpu >= self.start && threads.first() == Some(&cpu) {
+            // The others are higher, so they come later.
+            return true;
+        }
         let key = self.key(cpu);
-        masks
-            .threads(cpu)
+        threads
             .iter()
             .all(|t| *t == cpu || !self.holds(*t) || self.key(*t) > key)
     }
