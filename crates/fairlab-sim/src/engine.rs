@@ -8,7 +8,7 @@ use fairlab_pelt::{EntityState, SchedAvg};
 use fairlab_policy::balance::{BalanceScratch, BalanceState};
 use fairlab_policy::{IdleMasks, Scratch};
 use fairlab_rng::Rng;
-use fairlab_runqueue::{Entities, Policy, RqConfig};
+use fairlab_runqueue::{EnqueueFlags, Entities, Policy, RqConfig};
 use fairlab_topology::{Domains, Machine};
 use fairlab_units::{CpuId, Nanos, PerCpu, TaskId, Timestamp};
 use fairlab_workload::{End, ProgramId, Workload};
@@ -258,7 +258,12 @@ impl<'a> Engine<'a> {
         let first = self.world.active.first().unwrap_or_default();
         for &program in &self.workload.start {
             let id = self.new_task(program, first);
-            self.wake_up(id, first, 0, false);
+            if self.workload.stacked {
+                self.init_util(id, first);
+                self.activate(id, first, first, EnqueueFlags::NEW, true);
+            } else {
+                self.wake_up(id, first, 0, false);
+            }
         }
     }
 

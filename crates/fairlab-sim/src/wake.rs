@@ -345,7 +345,7 @@ impl Engine<'_> {
     }
 
     /// First utilization of a new task, from the queue that it joins.
-    fn init_util(&mut self, id: TaskId, cpu: CpuId) {
+    pub(crate) fn init_util(&mut self, id: TaskId, cpu: CpuId) {
         let task = &mut self.world.tasks[id.index()];
         let weight = self.world.ents[task.entity].weight().0;
         let queue = &self.world.cpus[cpu].queue;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::options::{OptionError, OptionSpec, Options, WorkloadError};
 use crate::workload::Workload;
-use crate::{hackbench, schbench};
+use crate::{hackbench, hogs, schbench};
 
 /// A workload that can be named.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,12 @@ pub const CATALOGUE: &[Entry] = &[
         summary: "groups of senders and receivers over sockets or pipes; time to finish",
         options: hackbench::OPTIONS,
         build: hackbench::build,
+    },
+    Entry {
+        name: "hogs",
+        summary: "tasks that only compute; stacked on one CPU, the balancer has to spread them",
+        options: hogs::OPTIONS,
+        build: hogs::build,
     },
 ];
 

@@ -12,6 +12,7 @@ extern crate alloc;
 
 mod catalogue;
 mod hackbench;
+mod hogs;
 mod options;
 mod program;
 mod schbench;

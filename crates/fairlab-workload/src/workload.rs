@@ -69,6 +69,8 @@ pub struct Workload {
     pub programs: Vec<Program>,
     /// The programs of the tasks that exist at the start; others are forked.
     pub start: Vec<ProgramId>,
+    /// The tasks of the start are all queued on the first CPU, instead of being placed.
+    pub stacked: bool,
     /// Number of futexes.
     pub nr_futexes: u32,
     /// Number of lists.
@@ -99,6 +101,7 @@ impl WorkloadBuilder {
             description: description.into(),
             programs: Vec::new(),
             start: Vec::new(),
+            stacked: false,
             nr_futexes: 0,
             nr_lists: 0,
             pipes: Vec::new(),
@@ -156,6 +159,13 @@ impl WorkloadBuilder {
     /// Starts a task with this program when the run starts.
     pub fn start(&mut self, program: ProgramId) {
         self.0.start.push(program);
+    }
+
+    /// Queues all tasks of the start on the first CPU, for the balancer to spread.
+    #[must_use]
+    pub fn stacked(mut self, on: bool) -> Self {
+        self.0.stacked = on;
+        self
     }
 
     /// The workload.

@@ -141,3 +141,22 @@ fn a_cpu_bound_pair_on_one_cpu_shares_it_evenly() {
         assert!(b - a < b / 20, "{release}: {a} against {b} ns");
     }
 }
+
+#[test]
+fn the_balancer_spreads_a_pile_of_hogs() {
+    let machine = grid(1, 1, 4, 2);
+    for release in Release::ALL {
+        let result = simulate(&machine, release.name(), "hogs --stacked -n 32 -r 2", 1);
+        let idle: Nanos = result.cpu_time.iter().map(|(_, t)| t.idle).sum();
+        // Eight CPUs for two seconds; the first balancing intervals are 8 to 16 ms.
+        assert!(idle < Nanos::from_millis(8 * 100), "{release}: {idle} idle");
+        // Fair shares, but for SMT: no task has less than half of its quarter of a CPU.
+        let least = result
+            .task_time
+            .iter()
+            .map(|(_, t)| t.running)
+            .min()
+            .unwrap();
+        assert!(least > Nanos::from_millis(250), "{release}: {least}");
+    }
+}

@@ -1,0 +1,160 @@
+//! How fast, and with how many moves, each release spreads CPU-bound tasks that all start on one
+//! CPU:
+//!
+//! ```text
+//! cargo run --release -p fairlab-experiment --example spread -- 1000 5 power9 epyc-7713 kunpeng-920
+//! ```
+//!
+//! Arguments: tasks (more than CPUs), simulated seconds, machines. "Spread" is the first moment from
+//! which on no CPU has more than twice its fair share of tasks (rounded up) and none is idle.
+
+use std::collections::BTreeMap;
+
+use fairlab_event::{EventKind, SchedEvent, SwitchState};
+use fairlab_kernel::{Kernel, Release};
+use fairlab_machines::{LoadOptions, load};
+use fairlab_sim::{Observer, SimOptions, run};
+use fairlab_stats::table::{Align, Table};
+use fairlab_topology::domains::{BuildOptions, build};
+use fairlab_units::{CpuId, TaskId, Timestamp};
+use fairlab_workload::parse;
+
+/// Follows how many tasks each CPU has.
+struct Spread {
+    at: BTreeMap<TaskId, CpuId>,
+    tasks: Vec<u32>,
+    limit: u32,
+    /// CPUs above the limit, and without a task.
+    over: usize,
+    idle: usize,
+    /// Since when the tasks are spread.
+    since: Option<Timestamp>,
+    moves: u64,
+    moves_before: u64,
+    /// CPU time without a task while another CPU has more than one, in ns times CPUs.
+    wasted: u128,
+    last: Timestamp,
+}
+
+impl Spread {
+    fn new(cpus: usize, nr_ids: usize, tasks: usize) -> Self {
+        let limit = (2 * tasks.div_ceil(cpus)) as u32;
+        Self {
+            at: BTreeMap::new(),
+            tasks: vec![0; nr_ids],
+            limit,
+            over: 0,
+            idle: cpus,
+            since: None,
+            moves: 0,
+            moves_before: 0,
+            wasted: 0,
+            last: Timestamp::ZERO,
+        }
+    }
+
+    fn add(&mut self, cpu: CpuId, by: i32) {
+        let n = &mut self.tasks[cpu.index()];
+        let (was_over, was_idle) = (*n > self.limit, *n == 0);
+        *n = n.saturating_add_signed(by);
+        let (is_over, is_idle) = (*n > self.limit, *n == 0);
+        self.over = self.over + usize::from(is_over) - usize::from(was_over);
+        self.idle = self.idle + usize::from(is_idle) - usize::from(was_idle);
+    }
+
+    fn note(&mut self, now: Timestamp) {
+        let spread = self.over == 0 && self.idle == 0;
+        if spread && self.since.is_none() {
+            self.since = Some(now);
+            self.moves_before = self.moves;
+        } else if !spread {
+            self.since = None;
+        }
+    }
+}
+
+impl Observer for Spread {
+    fn event(&mut self, event: &SchedEvent) {
+        // While tasks outnumber CPUs, every idle CPU is a gap in work conservation.
+        self.wasted += u128::from((event.time - self.last).0) * self.idle as u128;
+        self.last = event.time;
+        match event.kind {
+            EventKind::WakeupNew { task, target } => {
+                self.at.insert(task, target);
+                self.add(target, 1);
+            }
+            EventKind::Migrate { task, from, to } => {
+                self.moves += 1;
+                self.at.insert(task, to);
+                self.add(from, -1);
+                self.add(to, 1);
+            }
+            EventKind::Switch {
+                prev_state: SwitchState::Sleeping,
+                ..
+            } => {
+                unreachable!("hogs do not sleep")
+            }
+            _ => {}
+        }
+        self.note(event.time);
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [tasks, seconds, machines @ ..] = args.as_slice() else {
+        return Err("tasks, seconds and machines are wanted".into());
+    };
+    let tasks: usize = tasks.parse()?;
+    let seconds: u64 = seconds.parse()?;
+    for name in machines {
+        let machine = load(name, &LoadOptions::default())?;
+        let cpus = machine.online().weight();
+        let mut table = Table::new([
+            (name.as_str(), Align::Left),
+            ("spread after", Align::Right),
+            ("moves until then", Align::Right),
+            ("moves/s after", Align::Right),
+            ("idle until then, CPU-s", Align::Right),
+            ("least, most at end", Align::Right),
+        ]);
+        for release in Release::ALL {
+            let kernel = Kernel::of(release);
+            let domains = build(&machine, &kernel, &BuildOptions::default())?;
+            let workload = parse(&format!("hogs --stacked -n {tasks} -r {seconds}"))?;
+            let mut spread = Spread::new(cpus, machine.nr_cpu_ids(), tasks);
+            let options = SimOptions::new(kernel, 1);
+            run(&machine, &domains, &workload, &options, &mut spread, None)?;
+            let online = machine.online();
+            let counts = || online.iter().map(|c| spread.tasks[c.index()]);
+            let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+            let wasted = spread.wasted as f64 / 1e9;
+            let (after, until, per_second) = match spread.since {
+                Some(since) => {
+                    let rest = seconds as f64 - since.0 as f64 / 1e9;
+                    let later = (spread.moves - spread.moves_before) as f64;
+                    (
+                        format!("{:.3} s", since.0 as f64 / 1e9),
+                        spread.moves_before.to_string(),
+                        format!("{:.1}", later / rest),
+                    )
+                }
+                None => ("not".to_owned(), spread.moves.to_string(), "-".to_owned()),
+            };
+            table.row([
+                release.name().to_owned(),
+                after,
+                until,
+                per_second,
+                format!("{wasted:.2}"),
+                format!("{least}, {most}"),
+            ]);
+        }
+        println!(
+            "{tasks} tasks on {cpus} CPUs, {seconds} s\n{}",
+            table.to_text()
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! `hogs`: tasks that only compute. With `--stacked` they all start on one CPU, and it is the
+//! balancer's business to spread them.
+
+use alloc::string::ToString;
+
+use fairlab_units::Nanos;
+
+use crate::options::{OptionError, OptionSpec, Options};
+use crate::program::{Op, ProgramBuilder, Span};
+use crate::workload::{End, Report, Workload, WorkloadBuilder};
+
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        short: 'n',
+        long: "tasks",
+        value: Some("N"),
+        doc: "tasks (default 10)",
+    },
+    OptionSpec {
+        short: 'r',
+        long: "runtime",
+        value: Some("SECONDS"),
+        doc: "simulated time (default 1)",
+    },
+    OptionSpec {
+        short: 's',
+        long: "stacked",
+        value: None,
+        doc: "all start on the first CPU, instead of being forked one by one",
+    },
+];
+
+pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, OptionError> {
+    let tasks = options.count("tasks", 10, 1_000_000)?;
+    let runtime = options.seconds("runtime", Nanos::from_secs(1))?;
+    let stacked = options.has("stacked");
+    let end = End::After(runtime);
+    let mut w = WorkloadBuilder::new(description.to_string(), Report::Plain, end).stacked(stacked);
+    // A stretch of a second, of slightly different length for each: they never sleep.
+    let stretch = Span::around(Nanos::from_secs(1), 5);
+    let hog = ProgramBuilder::new("hog").repeat(0, |p| p.op(Op::Run(stretch)));
+    let hog = w.program(hog.build());
+    if stacked {
+        (0..tasks).for_each(|_| w.start(hog));
+    } else {
+        let main = (0..tasks).fold(ProgramBuilder::new("hogs"), |p, _| p.op(Op::Fork(hog)));
+        let main = w.program(main.build());
+        w.start(main);
+    }
+    Ok(w.build())
+}
