@@ -193,6 +193,14 @@ fn main() {
             for (layout, [alone, beside]) in LAYOUTS.iter().zip(times) {
                 let counted = alone.len().min(beside.len());
                 let (alone, beside) = (median(alone), median(beside));
+                if counted == 0 {
+                    // A number of no rounds would be a lie.
+                    println!(
+                        "| {pattern_name} | {} | {alone:.2} | - | - | 0: the host was too busy to run the writer |",
+                        layout.name
+                    );
+                    continue;
+                }
                 println!(
                     "| {pattern_name} | {} | {alone:.2} | {beside:.2} | {:.2} | {counted} |",
                     layout.name,
