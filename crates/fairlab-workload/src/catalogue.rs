@@ -108,6 +108,8 @@ mod tests {
             error("hackbench 20"),
             "workload hackbench: unexpected word '20'"
         );
+        assert!(error("schbench -m 10000 -t 100000").contains("a million tasks at most"));
+        assert!(error("hackbench -g 10000 -f 1000").contains("20 million pairs"));
         assert!(error("hackbench --pipe=3").contains("no value is wanted"));
     }
 

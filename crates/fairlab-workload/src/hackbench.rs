@@ -65,6 +65,9 @@ pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, Op
     let fds = options.count("fds", 20, 1_000)?;
     let loops = options.count("loops", 100, 1_000_000)?;
     let bytes = options.count("datasize", 100, 1 << 20)?;
+    // Every sender has an operation for every receiver of its group.
+    let wanted = "a number that makes 20 million pairs of sender and receiver at most in all";
+    options.at_most("groups", groups * fds * fds, 20_000_000, wanted)?;
     let threads = options.has("threads");
     let pipe = if options.has("pipe") {
         pipe_spec(bytes)

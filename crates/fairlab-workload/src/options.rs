@@ -177,6 +177,29 @@ impl Options {
         }
     }
 
+    /// Refuses options that together ask for more than `most` of something, naming `long`.
+    ///
+    /// # Errors
+    /// When `asked` is above `most`.
+    pub fn at_most(
+        &self,
+        long: &str,
+        asked: u64,
+        most: u64,
+        wanted: &'static str,
+    ) -> Result<(), OptionError> {
+        if asked <= most {
+            return Ok(());
+        }
+        let value = self.get(long).unwrap_or("the default").to_string();
+        let option = long.to_string();
+        Err(OptionError::BadValue {
+            option,
+            value,
+            wanted,
+        })
+    }
+
     /// Seconds, whole or with a decimal point, above 0 and up to a day; or `default`.
     ///
     /// # Errors

@@ -86,6 +86,9 @@ const FUTEX_CALL: Nanos = Nanos(600);
 pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, OptionError> {
     let messengers = options.count("message-threads", 1, 10_000)?;
     let workers = options.count("threads", 16, 100_000)?;
+    let tasks = messengers * (workers + 1);
+    let wanted = "a number that makes a million tasks at most in all";
+    options.at_most("threads", tasks, 1_000_000, wanted)?;
     let runtime = options.seconds("runtime", Nanos::from_secs(1))?;
     let warmup = options.seconds("warmuptime", Nanos(runtime.0 / 10))?;
     let old = options.has("cputime");
