@@ -122,6 +122,7 @@ Domains {
     SD_WEIGHT_OF_SPAN           "......x" "intervals come from the span, not from the raw level mask"
     SD_SYNC_REBUILD             ".....x." "after a CPU went offline the rebuild still sees it in the level masks"
     SD_IMB_NUMA_NR              "...xxxx" "NUMA domains carry imb_numa_nr, the allowed imbalance"
+    SD_X86_CAPACITY             ".....xx" "x86 kernels use the CPU capacities that the firmware states (hybrid parts); before, 1024 for all"
     SD_ASYM_FULL                "..xxxxx" "ASYM_CPUCAPACITY_FULL marks domains that see every capacity"
     SD_ASYM_PACKING_SMT         "xxxx..." "x86 ITMT puts ASYM_PACKING on the SMT level"
     SD_ASYM_PACKING_PKG         "....xxx" "x86 ITMT puts ASYM_PACKING on the package level"

@@ -23,6 +23,8 @@ pub(crate) struct Cpu {
     pub(crate) token: u32,
     /// Progress of the running task is booked up to here.
     pub(crate) booked: Timestamp,
+    /// Capacity of the hardware, whatever the kernel takes it for.
+    pub(crate) capacity: u32,
     /// Speed of this thread with the present number of busy siblings, in 1024ths.
     pub(crate) speed: u32,
     /// Kernel work that the next task to run pays for.

@@ -175,6 +175,7 @@ impl<'a> Engine<'a> {
             wake_list: Vec::new(),
             token: 0,
             booked: Timestamp::ZERO,
+            capacity: machine.cpu(id).map_or(1024, |c| c.capacity),
             speed: 1024,
             debt: Nanos::ZERO,
             since: Timestamp::ZERO,

@@ -294,7 +294,7 @@ impl Engine<'_> {
             .count();
         let speed = self.costs.speed(busy.max(1));
         for thread in core {
-            let capacity = domains.capacity_orig(thread);
+            let capacity = self.world.cpus[thread].capacity;
             let speed = (speed * capacity) >> 10;
             if thread != cpu {
                 self.book_progress(thread);

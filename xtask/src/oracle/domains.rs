@@ -295,12 +295,13 @@ mod tests {
     }
     /// The switches of the domain area that make no difference on any recorded machine: there, the
     /// specification alone speaks. (SD_ASYM_FULL is noticed by the numbers of the flags only.)
-    const NOT_EXERCISED: [Feature; 14] = [
+    const NOT_EXERCISED: [Feature; 15] = [
         Feature::SD_SHARE_LLC_NAME,
         Feature::SD_HYBRID_NO_CLS,
         Feature::SD_LEVELS_OF_CPU_NODES,
         Feature::SD_DISJOINT_CHECK,
         Feature::SD_SYNC_REBUILD,
+        Feature::SD_X86_CAPACITY,
         Feature::SD_ASYM_PACKING_SMT,
         Feature::SD_ASYM_PACKING_PKG,
         Feature::SD_RELAX_AT_LEVEL,

@@ -15,7 +15,7 @@ mod list;
 
 use std::fmt::Write as _;
 
-use fairlab_topology::{CoreKind, Cpu, Machine};
+use fairlab_topology::{Arch, CapacitySource, CoreKind, Cpu, Machine};
 use fairlab_units::CpuMask;
 
 use crate::summary::{self, Summary, summary};
@@ -115,6 +115,13 @@ fn tail(machine: &Machine, out: &mut String) {
             list.push(format!("... {} more", capacities.len() - MAX_CAPACITIES));
         }
         let _ = writeln!(out, "capacities: {} (source: {source})", list.join(", "));
+        if machine.arch() == Arch::X86 {
+            let known = match machine.capacity_source() {
+                CapacitySource::Stated => "x86 kernels take 1024 for all before v6.12",
+                _ => "x86 kernels do not infer capacities and take 1024 for all",
+            };
+            let _ = writeln!(out, "            {known}");
+        }
     }
     distances(machine, out);
     if !machine.oddities().is_empty() {

@@ -36,17 +36,18 @@ fn kinds_and_capacities_are_drawn() {
     check_drawing(
         "hybrid-laptop",
         expect![[r#"
-        hybrid-laptop: 13th Gen Intel Core i7-1370P (x86)
-        20 CPUs, 14 cores, SMT2, 1 LLC, 1 node, 1 package
+            hybrid-laptop: 13th Gen Intel Core i7-1370P (x86)
+            20 CPUs, 14 cores, SMT2, 1 LLC, 1 node, 1 package
 
-        package 0, node 0 (32 GiB), 1 LLC (L3 24 MiB)
-                                                    0-19
-          6 clusters                                0-1 | 2-3 | 4-5 | 6-7 | 8-9 | 10-11
-            1 core of 2 threads, P                  0-1
-          2 clusters                                12-15 | 16-19
-            4 cores, E, capacity 768                12 | 13 | 14 | 15
-        capacities: 768, 1024 (source: frequency)
-    "#]],
+            package 0, node 0 (32 GiB), 1 LLC (L3 24 MiB)
+                                                        0-19
+              6 clusters                                0-1 | 2-3 | 4-5 | 6-7 | 8-9 | 10-11
+                1 core of 2 threads, P                  0-1
+              2 clusters                                12-15 | 16-19
+                4 cores, E, capacity 768                12 | 13 | 14 | 15
+            capacities: 768, 1024 (source: frequency)
+                        x86 kernels do not infer capacities and take 1024 for all
+        "#]],
     );
     check_drawing(
         "phone",

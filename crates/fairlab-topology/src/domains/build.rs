@@ -14,7 +14,7 @@ use super::tree::{self, TreeInput};
 use super::{
     BuildError, BuildOptions, CpuCached, DomainFlags, Domains, Partition, Switches, cached, llc_ids,
 };
-use crate::Machine;
+use crate::{Arch, CapacitySource, Cpu, Machine};
 
 /// Builds the domains of `machine` as `kernel` does.
 ///
@@ -52,7 +52,9 @@ pub fn build(
     let mut masks = MaskTable::new(nr_cpu_ids);
     let levels = levels::levels(machine, kernel, options, &mut masks)?;
     let capacity = PerCpu::from_fn(nr_cpu_ids, |cpu| {
-        machine.cpu(cpu).map_or(1024, |c| c.capacity)
+        machine
+            .cpu(cpu)
+            .map_or(1024, |c| known_capacity(machine, kernel, c))
     });
     let partitions = partitions(machine, options)?;
     let mut assembly = Assembly {
@@ -154,4 +156,21 @@ fn partitions(machine: &Machine, options: &BuildOptions) -> Result<Vec<Partition
     }
     partitions.retain(|p| !p.cpus.is_empty());
     Ok(partitions)
+}
+
+/// The capacity that the kernel goes by (`arch_scale_cpu_capacity`), which is not always that of the
+/// hardware: an x86 kernel does not infer it from frequencies or kinds of core, and before v6.12 it
+/// took all CPUs for equal.
+fn known_capacity(machine: &Machine, kernel: &Kernel, cpu: &Cpu) -> u32 {
+    let inferred = matches!(
+        machine.capacity_source(),
+        CapacitySource::Frequency | CapacitySource::CoreKind
+    );
+    let stated = machine.capacity_source() == CapacitySource::Stated;
+    let is_unknown = inferred || (stated && !kernel.has(Feature::SD_X86_CAPACITY));
+    if machine.arch() == Arch::X86 && is_unknown {
+        1024
+    } else {
+        cpu.capacity
+    }
 }

@@ -1,7 +1,7 @@
 //! Different capacities and packing priorities.
 
 use fairlab_kernel::Release;
-use fairlab_topology::{Arch, CoreKind, Machine};
+use fairlab_topology::{Arch, CapacitySource, CoreKind, Machine};
 use fairlab_units::CpuId;
 
 use crate::machines::*;
@@ -45,6 +45,35 @@ fn a_domain_of_two_kinds_is_asymmetric_and_its_child_does_not_spread() {
         domains.cached(CpuId(0)).asym_cpucapacity,
         Some(domain(&domains, 0, 1))
     );
+}
+
+#[test]
+fn x86_kernels_see_only_the_capacities_that_are_stated_and_only_since_v6_12() {
+    let mut parts = big_little().to_builder();
+    parts.arch = Arch::X86;
+    for (source, since) in [
+        (CapacitySource::Frequency, None),
+        (CapacitySource::CoreKind, None),
+        (CapacitySource::Stated, Some(Release::V6_12)),
+    ] {
+        parts.capacity_source = source;
+        let machine = parts.clone().build().unwrap();
+        for release in Release::ALL {
+            let domains = build(&machine, release);
+            let knows = since.is_some_and(|since| release >= since);
+            assert_eq!(
+                domains.switches().asym_cpucapacity,
+                knows,
+                "{release} {source:?}"
+            );
+            let little = if knows { 400 } else { 1024 };
+            assert_eq!(
+                domains.capacity_orig(CpuId(0)),
+                little,
+                "{release} {source:?}"
+            );
+        }
+    }
 }
 
 #[test]
