@@ -7,6 +7,7 @@ use fairlab_kernel::Feature;
 use fairlab_topology::domains::{DomainId, MaskId};
 use fairlab_units::{CpuId, CpuMask};
 
+use crate::core_form::{CoreForm, word};
 use crate::explain::Explain;
 use crate::idle_masks::{IdleMasks, WordRange};
 use crate::idle_sibling::{Budget, ScanEnd};
@@ -14,12 +15,6 @@ use crate::search::Search;
 use crate::{MachineView, Reason};
 
 const BITS: usize = 64;
-
-/// Word `i`, or nothing beyond the end.
-#[inline]
-fn word(mask: &CpuMask, i: usize) -> u64 {
-    mask.words().get(i).copied().unwrap_or(0)
-}
 
 /// The words of a range in wrap order from `start`, each with the bits that count; the word of
 /// `start` comes twice. Ends when `each` answers something.
@@ -53,6 +48,11 @@ fn wrap_words<T>(
         }
     }
     None
+}
+
+/// The bits below the lowest of `bits`, or all when there is none.
+const fn below_lowest(bits: u64) -> u64 {
+    bits.wrapping_sub(1) & !bits
 }
 
 const fn cpu_at(word: usize, bits: u64) -> CpuId {
@@ -111,7 +111,25 @@ struct CoreWalk<'a> {
     range: WordRange,
     allowed: &'a CpuMask,
     cluster: Option<&'a CpuMask>,
+    near: WordRange,
     start: CpuId,
+}
+
+/// What a walk over cores has counted on its way to an idle core, or to its end.
+#[derive(Debug, Default)]
+struct Tally {
+    /// The idle core, as the thread through which the walk came to it, and the pass.
+    found: Option<(u8, CpuId)>,
+    /// The first busy core with a usable thread, likewise; none when the idle core comes first.
+    known: Option<CpuId>,
+    /// Busy cores.
+    busy: u32,
+    /// Their threads.
+    threads: u32,
+    /// Threads of busy cores before the known one.
+    before: u32,
+    /// What busy cores after the known one cost: each the threads up to its first busy one.
+    after: u32,
 }
 
 impl CoreWalk<'_> {
@@ -125,6 +143,96 @@ impl CoreWalk<'_> {
             (None, 0) => 0,
             (None, _) => all,
         }
+    }
+
+    /// Can this walk be counted by words? It can when it sees whole cores of a common form only.
+    fn form<'m>(
+        &self,
+        masks: &'m IdleMasks,
+        llc: MaskId,
+        cluster: Option<MaskId>,
+    ) -> Option<&'m CoreForm> {
+        let form = masks.form(llc)?;
+        if let Some(cluster) = cluster {
+            masks.form(cluster)?;
+        }
+        let is_whole = (self.range.first..self.range.end)
+            .all(|i| word(self.span, i) & !word(self.allowed, i) == 0)
+            || form.is_allowed_whole(
+                self.range,
+                self.span,
+                self.allowed,
+                &masks.lowest,
+                &masks.single,
+            );
+        is_whole.then_some(form)
+    }
+
+    /// Walks whole cores of a common form, a word at a time. `KNOWS` says that the walk gives a core
+    /// up at its first busy thread from the beginning; else it does so once it has come to a thread
+    /// in `usable`, a mask of whole cores.
+    #[inline]
+    fn tally<const KNOWS: bool>(
+        &self,
+        masks: &IdleMasks,
+        form: &CoreForm,
+        usable: impl Fn(usize) -> u64,
+    ) -> Tally {
+        let mut tally = Tally::default();
+        let (mut busy, mut singles) = (0, 0);
+        let (mut before, mut singles_before) = (0, 0);
+        let first_pass = u8::from(self.cluster.is_none());
+        for pass in first_pass..=1 {
+            let range = if pass == 0 { self.near } else { self.range };
+            let _ = wrap_words(range, self.start, |i, bits| {
+                let base = self.base(pass, i) & bits;
+                let idle = base & word(&masks.idle_core, i);
+                let single = if form.has_singles {
+                    word(&masks.single, i)
+                } else {
+                    0
+                };
+                let leads = form.leads(i, self.start, word(&masks.lowest, i), single);
+                let mut cores = base & leads & below_lowest(idle);
+                busy += cores.count_ones();
+                if form.has_singles {
+                    singles += (cores & single).count_ones();
+                }
+                if !KNOWS && tally.known.is_none() {
+                    let first = cores & usable(i);
+                    let early = cores & below_lowest(first);
+                    before += early.count_ones();
+                    if form.has_singles {
+                        singles_before += (early & single).count_ones();
+                    }
+                    if first != 0 {
+                        tally.known = Some(cpu_at(i, first));
+                    }
+                    // Without the known core, which is the lowest that is left.
+                    cores &= !early;
+                    cores &= cores.wrapping_sub(1);
+                }
+                if cores != 0 {
+                    tally.after += cores.count_ones();
+                    for (bit, mask) in masks.leading_idle.iter().enumerate() {
+                        tally.after += (cores & word(mask, i)).count_ones() << bit;
+                    }
+                }
+                if idle == 0 {
+                    return None;
+                }
+                tally.found = Some((pass, cpu_at(i, idle)));
+                Some(())
+            });
+            if tally.found.is_some() {
+                break;
+            }
+        }
+        let threads_of = |cores: u32, singles: u32| (cores - singles) * form.threads + singles;
+        tally.busy = busy;
+        tally.threads = threads_of(busy, singles);
+        tally.before = threads_of(before, singles_before);
+        tally
     }
 
     fn pass_of(&self, cpu: CpuId) -> u8 {
@@ -258,13 +366,21 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
         cluster: Option<MaskId>,
         start: CpuId,
     ) -> ScanEnd {
+        let span = self.domains.domain(llc).span;
+        let range = masks.range(span);
         let walk = CoreWalk {
-            span: self.domains.span(llc),
-            range: masks.range(self.domains.domain(llc).span),
+            span: self.domains.mask(span),
+            range,
             allowed: self.p.allowed,
             cluster: cluster.map(|id| self.domains.mask(id)),
+            near: cluster.map_or(range, |id| masks.range(id)),
             start,
         };
+        if masks.counts_cores
+            && let Some(form) = walk.form(masks, span, cluster)
+        {
+            return self.count_words(masks, &walk, form);
+        }
         let core = walk.first(|i| word(&masks.idle_core, i), |pass, cpu| Some((pass, cpu)));
         let in_scan = self.has(Feature::SIS_CORE_DOMAIN);
         let sched_idle = self.takes_sched_idle;
@@ -311,6 +427,49 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
         match thread {
             Some(cpu) => ScanEnd::Found(cpu, Reason::IdleThread),
             None => ScanEnd::Nothing,
+        }
+    }
+
+    /// The one-pass scan over whole cores of a common form: finds and counts in one walk over words.
+    fn count_words(&mut self, masks: &IdleMasks, walk: &CoreWalk<'_>, form: &CoreForm) -> ScanEnd {
+        let sched_idle = self.takes_sched_idle;
+        let tally = walk.tally::<false>(masks, form, |i| {
+            let sched = if sched_idle {
+                word(&masks.some_sched_idle, i)
+            } else {
+                0
+            };
+            word(&masks.some_idle, i) | sched
+        });
+        let mut tests = tally.before + tally.after;
+        let mut thread = None;
+        if let Some(cpu) = tally.known {
+            // All threads that count are in the scan: a core is allowed as a whole.
+            for t in masks.threads(cpu) {
+                tests += 1;
+                if masks.idle.test(*t) {
+                    thread = thread.or(Some(*t));
+                } else if thread.is_some() {
+                    break;
+                } else if sched_idle && masks.sched_idle.test(*t) {
+                    thread = Some(*t);
+                    break;
+                }
+            }
+        }
+        if let Some((_, cpu)) = tally.found {
+            tests += masks.threads(cpu).len() as u32;
+        }
+        self.cost.idle_tests += tests;
+        self.cost.mask_ops += tally.busy;
+        if walk.cluster.is_some() && tally.found.is_none_or(|(pass, _)| pass == 1) {
+            self.cost.mask_ops += 1;
+        }
+        match (tally.found, thread) {
+            (Some((0, cpu)), _) => ScanEnd::Found(cpu, Reason::ClusterIdleCore),
+            (Some((_, cpu)), _) => ScanEnd::Found(cpu, Reason::IdleCore),
+            (None, Some(cpu)) => ScanEnd::Found(cpu, Reason::IdleThread),
+            (None, None) => ScanEnd::Nothing,
         }
     }
 
@@ -366,13 +525,34 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
         llc: DomainId,
         target: CpuId,
     ) -> Option<CpuId> {
+        let span = self.domains.domain(llc).span;
+        let range = masks.range(span);
         let walk = CoreWalk {
-            span: self.domains.span(llc),
-            range: masks.range(self.domains.domain(llc).span),
+            span: self.domains.mask(span),
+            range,
             allowed: self.p.allowed,
             cluster: None,
+            near: range,
             start: target,
         };
+        if masks.counts_cores
+            && let Some(form) = walk.form(masks, span, None)
+        {
+            let tally = if EARLY_EXIT {
+                walk.tally::<true>(masks, form, |_| 0)
+            } else {
+                walk.tally::<false>(masks, form, |_| 0)
+            };
+            let found = tally.found.map(|(_, cpu)| cpu);
+            let of_found = found.map_or(0, |cpu| masks.threads(cpu).len() as u32);
+            self.cost.idle_tests += tally.before + tally.after + of_found;
+            if CLEAR_ONCE {
+                self.cost.mask_ops += tally.busy;
+            } else {
+                self.cost.bit_clears += tally.threads + of_found;
+            }
+            return found;
+        }
         let found = walk.first(|i| word(&masks.idle_core, i), |_, cpu| Some(cpu));
         if !masks.counts_cores {
             if let Some(cpu) = found {

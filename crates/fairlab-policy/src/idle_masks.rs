@@ -7,6 +7,8 @@ use fairlab_topology::Domains;
 use fairlab_topology::domains::MaskId;
 use fairlab_units::{CpuId, CpuMask, PerCpu};
 
+use crate::core_form::{CoreForm, THREADS_MAX};
+
 /// The idle state of all CPUs as masks, for a search that looks at 64 CPUs at once.
 ///
 /// The owner of the state reports every change; each costs a few operations on one core. The masks
@@ -24,10 +26,26 @@ pub struct IdleMasks {
     pub(crate) idle_core: CpuMask,
     pub(crate) some_idle: CpuMask,
     pub(crate) some_sched_idle: CpuMask,
+    /// How many threads of a core are idle before its first busy one, at the bits of all its
+    /// threads: bit `n` of that number is in mask `n`. Zero for idle cores, whose number nobody asks
+    /// for, and for cores of more threads than the masks have room for, which have no [`CoreForm`].
+    pub(crate) leading_idle: Vec<CpuMask>,
+    /// The lowest thread of each core.
+    pub(crate) lowest: CpuMask,
+    /// CPUs that are a core of their own.
+    pub(crate) single: CpuMask,
     pub(crate) counts_cores: bool,
     cores: Cores,
-    /// Words that hold members, by number of the mask.
-    ranges: Vec<WordRange>,
+    /// By number of the mask.
+    facts: Vec<MaskFacts>,
+}
+
+/// What is known of a mask of the domains.
+#[derive(Clone, Copy, Debug)]
+struct MaskFacts {
+    /// Words that hold members.
+    range: WordRange,
+    form: Option<CoreForm>,
 }
 
 /// The threads of each core, without walking masks as long as the machine is big.
@@ -57,6 +75,12 @@ impl Cores {
             };
         }
         Self { threads, place }
+    }
+
+    /// Where the threads of a core are; equal for all of them.
+    #[inline]
+    pub fn place(&self, cpu: CpuId) -> (u32, u32) {
+        self.place[cpu]
     }
 
     /// The threads of the core of `cpu`, ascending.
@@ -89,14 +113,23 @@ impl IdleMasks {
     #[must_use]
     pub fn new(domains: &Domains) -> Self {
         let empty = CpuMask::new(domains.nr_cpu_ids());
-        let mut ranges = vec![WordRange { first: 0, end: 0 }; 1];
+        let cores = Cores::new(domains);
+        let unknown = MaskFacts {
+            range: WordRange { first: 0, end: 0 },
+            form: None,
+        };
+        let mut facts = vec![unknown; 1];
         let mut add = |id: MaskId| {
             let index = id.0 as usize;
-            if ranges.len() <= index {
-                ranges.resize(index + 1, WordRange { first: 0, end: 0 });
+            if facts.len() <= index {
+                facts.resize(index + 1, unknown);
             }
-            if ranges[index].end == 0 {
-                ranges[index] = WordRange::of(domains.mask(id));
+            if facts[index].range.end == 0 {
+                let mask = domains.mask(id);
+                facts[index] = MaskFacts {
+                    range: WordRange::of(mask),
+                    form: CoreForm::of(mask, &cores),
+                };
             }
         };
         for cpu in (0..domains.nr_cpu_ids()).map(CpuId::from_index) {
@@ -107,15 +140,32 @@ impl IdleMasks {
                 }
             }
         }
+        let (mut lowest, mut single) = (empty.clone(), empty.clone());
+        let mut most = 1;
+        for cpu in (0..domains.nr_cpu_ids()).map(CpuId::from_index) {
+            let threads = cores.threads(cpu);
+            if threads.first() == Some(&cpu) {
+                lowest.set(cpu);
+            }
+            if threads.len() == 1 {
+                single.set(cpu);
+            }
+            most = most.max(threads.len().min(THREADS_MAX));
+        }
+        // The number is below `most` where it is kept.
+        let bits = usize::BITS - (most - 1).leading_zeros();
         Self {
+            leading_idle: vec![empty.clone(); bits as usize],
+            lowest,
+            single,
             idle: empty.clone(),
             sched_idle: empty.clone(),
             idle_core: empty.clone(),
             some_idle: empty.clone(),
             some_sched_idle: empty,
             counts_cores: true,
-            cores: Cores::new(domains),
-            ranges,
+            cores,
+            facts,
         }
     }
 
@@ -170,11 +220,26 @@ impl IdleMasks {
 
     fn refresh_core(&mut self, cpu: CpuId) {
         let threads = self.cores.threads(cpu);
-        let all = threads.iter().all(|t| self.idle.test(*t));
-        let some = threads.iter().any(|t| self.idle.test(*t));
+        let leading = threads.iter().take_while(|t| self.idle.test(**t)).count();
+        let all = leading == threads.len();
+        let some = leading > 0 || threads.iter().any(|t| self.idle.test(*t));
+        let number = if all || threads.len() > THREADS_MAX {
+            0
+        } else {
+            leading
+        };
         for thread in threads {
             assign(&mut self.idle_core, *thread, all);
             assign(&mut self.some_idle, *thread, some);
+        }
+        for (bit, mask) in self.leading_idle.iter_mut().enumerate() {
+            let on = number >> bit & 1 != 0;
+            // The threads of a core say the same.
+            if mask.test(cpu) != on {
+                for thread in threads {
+                    assign(mask, *thread, on);
+                }
+            }
         }
     }
 
@@ -185,7 +250,13 @@ impl IdleMasks {
 
     #[inline]
     pub(crate) fn range(&self, id: MaskId) -> WordRange {
-        self.ranges[id.0 as usize]
+        self.facts[id.0 as usize].range
+    }
+
+    /// How the cores of a mask are numbered, if counting by words is possible for it.
+    #[inline]
+    pub(crate) fn form(&self, id: MaskId) -> Option<&CoreForm> {
+        self.facts[id.0 as usize].form.as_ref()
     }
 }
 

@@ -21,6 +21,7 @@ extern crate alloc;
 
 mod affinity;
 pub mod balance;
+mod core_form;
 mod decision;
 mod effects;
 mod energy;
