@@ -73,13 +73,17 @@ impl CoreForm {
         if self.threads == 1 {
             return u64::MAX;
         }
-        let (first, start, stride) = ((i * BITS) as u32, start.0, self.stride);
+        let (first, start) = ((i * BITS) as u32, start.0);
+        let split_high = start.saturating_add(self.stride);
+        let split_low = start.saturating_sub((self.threads - 1) * self.stride);
+        if first >= split_high || first + BITS as u32 <= split_low {
+            return lowest;
+        }
         let from_start = !below(first, start);
         // The thread before is below the start, or there is none.
-        let high = from_start & (lowest | below(first, start.saturating_add(stride)));
+        let high = from_start & (lowest | below(first, split_high));
         // All threads of the core are below the start.
-        let reach = (self.threads - 1) * stride;
-        let low = !from_start & lowest & (single | below(first, start.saturating_sub(reach)));
+        let low = !from_start & lowest & (single | below(first, split_low));
         high | low
     }
 

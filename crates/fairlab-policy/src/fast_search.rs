@@ -24,27 +24,23 @@ fn wrap_words<T>(
     start: CpuId,
     mut each: impl FnMut(usize, u64) -> Option<T>,
 ) -> Option<T> {
-    let (middle, bit) = (start.index() / BITS, start.index() % BITS);
-    for i in middle.max(range.first)..range.end {
-        let bits = if i == middle {
-            u64::MAX << bit
-        } else {
-            u64::MAX
-        };
-        let answer = each(i, bits);
-        if answer.is_some() {
-            return answer;
-        }
-    }
-    for i in range.first..range.end.min(middle + 1) {
-        let bits = if i == middle {
-            !(u64::MAX << bit)
-        } else {
-            u64::MAX
-        };
-        let answer = each(i, bits);
-        if answer.is_some() {
-            return answer;
+    let middle = start.index() / BITS;
+    let from_start = u64::MAX << (start.index() % BITS);
+    let parts = [
+        (middle.max(range.first), range.end, from_start),
+        (range.first, range.end.min(middle + 1), !from_start),
+    ];
+    // One loop with one call, so that the call is inlined.
+    for (first, end, at_middle) in parts {
+        for i in first..end {
+            let bits = if i == middle { at_middle } else { u64::MAX };
+            if bits == 0 {
+                break;
+            }
+            let answer = each(i, bits);
+            if answer.is_some() {
+                return answer;
+            }
         }
     }
     None
@@ -53,6 +49,18 @@ fn wrap_words<T>(
 /// The bits below the lowest of `bits`, or all when there is none.
 const fn below_lowest(bits: u64) -> u64 {
     bits.wrapping_sub(1) & !bits
+}
+
+/// Number of bits, soon known where all or none are set, as most often.
+#[inline]
+const fn ones(bits: u64) -> u32 {
+    if bits == 0 {
+        0
+    } else if bits == u64::MAX {
+        BITS as u32
+    } else {
+        bits.count_ones()
+    }
 }
 
 const fn cpu_at(word: usize, bits: u64) -> CpuId {
@@ -89,7 +97,7 @@ fn walk(
             // The members up to and with the lowest hit.
             base & (hit ^ (hit - 1))
         };
-        let count = u64::from(passed.count_ones());
+        let count = u64::from(ones(passed));
         if *visited + count > limit {
             *visited = limit;
             return Some(Walk::Spent);
@@ -194,28 +202,34 @@ impl CoreWalk<'_> {
                 };
                 let leads = form.leads(i, self.start, word(&masks.lowest, i), single);
                 let mut cores = base & leads & below_lowest(idle);
-                busy += cores.count_ones();
+                let count = ones(cores);
+                busy += count;
                 if form.has_singles {
-                    singles += (cores & single).count_ones();
+                    singles += ones(cores & single);
                 }
-                if !KNOWS && tally.known.is_none() {
+                if KNOWS || tally.known.is_some() {
+                    tally.after += count;
+                } else {
                     let first = cores & usable(i);
                     let early = cores & below_lowest(first);
-                    before += early.count_ones();
-                    if form.has_singles {
-                        singles_before += (early & single).count_ones();
-                    }
-                    if first != 0 {
+                    if first == 0 {
+                        before += count;
+                    } else {
+                        let count_early = ones(early);
+                        before += count_early;
+                        tally.after += count - count_early - 1;
                         tally.known = Some(cpu_at(i, first));
+                    }
+                    if form.has_singles {
+                        singles_before += ones(early & single);
                     }
                     // Without the known core, which is the lowest that is left.
                     cores &= !early;
                     cores &= cores.wrapping_sub(1);
                 }
                 if cores != 0 {
-                    tally.after += cores.count_ones();
                     for (bit, mask) in masks.leading_idle.iter().enumerate() {
-                        tally.after += (cores & word(mask, i)).count_ones() << bit;
+                        tally.after += ones(cores & word(mask, i)) << bit;
                     }
                 }
                 if idle == 0 {
