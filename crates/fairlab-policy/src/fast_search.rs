@@ -140,6 +140,19 @@ struct Tally {
     after: u32,
 }
 
+/// The words that a walk over whole cores reads, all cut at the end of its range.
+struct Rows<'a> {
+    form: &'a CoreForm,
+    span: &'a [u64],
+    allowed: &'a [u64],
+    idle_core: &'a [u64],
+    some_idle: &'a [u64],
+    some_sched_idle: &'a [u64],
+    lowest: &'a [u64],
+    /// Number of bits in the words of `lowest`.
+    cores: &'a [u8],
+}
+
 impl CoreWalk<'_> {
     /// Word `i` of the CPUs of one pass: 0 in the cluster, 1 outside.
     #[inline]
@@ -153,19 +166,32 @@ impl CoreWalk<'_> {
         }
     }
 
-    /// Can this walk be counted by words? It can when it sees whole cores of a common form only.
-    fn form<'m>(
-        &self,
+    /// What to count this walk with by words; none when it sees parts of cores, or cores that have no
+    /// common form.
+    #[inline]
+    fn rows<'m>(
+        &'m self,
         masks: &'m IdleMasks,
         llc: MaskId,
         cluster: Option<MaskId>,
-    ) -> Option<&'m CoreForm> {
+    ) -> Option<Rows<'m>> {
         let form = masks.form(llc)?;
         if let Some(cluster) = cluster {
             masks.form(cluster)?;
         }
-        let is_whole = (self.range.first..self.range.end)
-            .all(|i| word(self.span, i) & !word(self.allowed, i) == 0)
+        let end = self.range.end;
+        let rows = Rows {
+            form,
+            span: self.span.words().get(..end)?,
+            allowed: self.allowed.words().get(..end)?,
+            idle_core: masks.idle_core.words().get(..end)?,
+            some_idle: masks.some_idle.words().get(..end)?,
+            some_sched_idle: masks.some_sched_idle.words().get(..end)?,
+            lowest: masks.lowest.words().get(..end)?,
+            cores: masks.cores_of_words.get(..end)?,
+        };
+        let forbidden = rows.span.iter().zip(rows.allowed);
+        let is_whole = forbidden.fold(0, |some, (span, allowed)| some | span & !allowed) == 0
             || form.is_allowed_whole(
                 self.range,
                 self.span,
@@ -173,44 +199,60 @@ impl CoreWalk<'_> {
                 &masks.lowest,
                 &masks.single,
             );
-        is_whole.then_some(form)
+        is_whole.then_some(rows)
     }
 
     /// Walks whole cores of a common form, a word at a time. `KNOWS` says that the walk gives a core
-    /// up at its first busy thread from the beginning; else it does so once it has come to a thread
-    /// in `usable`, a mask of whole cores.
+    /// up at its first busy thread from the beginning; else it does so once it has come to a usable
+    /// thread: one that is idle, or with `takes_sched_idle` as good as idle. Without `LEARNS` it looks
+    /// at all threads to the end.
     #[inline]
-    fn tally<const KNOWS: bool>(
+    fn tally<const KNOWS: bool, const LEARNS: bool>(
         &self,
         masks: &IdleMasks,
-        form: &CoreForm,
-        usable: impl Fn(usize) -> u64,
+        rows: &Rows<'_>,
+        takes_sched_idle: bool,
     ) -> Tally {
         let mut tally = Tally::default();
         let (mut busy, mut singles) = (0, 0);
         let (mut before, mut singles_before) = (0, 0);
+        let form = rows.form;
+        let sched = if takes_sched_idle { u64::MAX } else { 0 };
         let first_pass = u8::from(self.cluster.is_none());
         for pass in first_pass..=1 {
             let range = if pass == 0 { self.near } else { self.range };
             let _ = wrap_words(range, self.start, |i, bits| {
-                let base = self.base(pass, i) & bits;
-                let idle = base & word(&masks.idle_core, i);
+                let mut base = rows.span[i] & rows.allowed[i] & bits;
+                if let Some(cluster) = self.cluster {
+                    let near = word(cluster, i);
+                    base &= if pass == 0 { near } else { !near };
+                }
+                let idle = base & rows.idle_core[i];
+                let lowest = rows.lowest[i];
                 let single = if form.has_singles {
                     word(&masks.single, i)
                 } else {
                     0
                 };
-                let leads = form.leads(i, self.start, word(&masks.lowest, i), single);
+                let leads = form.leads(i, self.start, lowest, single);
                 let mut cores = base & leads & below_lowest(idle);
-                let count = ones(cores);
+                let count = if cores == lowest {
+                    u32::from(rows.cores[i])
+                } else {
+                    ones(cores)
+                };
                 busy += count;
                 if form.has_singles {
                     singles += ones(cores & single);
                 }
-                if KNOWS || tally.known.is_some() {
+                if KNOWS || (LEARNS && tally.known.is_some()) {
                     tally.after += count;
                 } else {
-                    let first = cores & usable(i);
+                    let first = if LEARNS {
+                        cores & (rows.some_idle[i] | rows.some_sched_idle[i] & sched)
+                    } else {
+                        0
+                    };
                     let early = cores & below_lowest(first);
                     if first == 0 {
                         before += count;
@@ -391,9 +433,9 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
             start,
         };
         if masks.counts_cores
-            && let Some(form) = walk.form(masks, span, cluster)
+            && let Some(rows) = walk.rows(masks, span, cluster)
         {
-            return self.count_words(masks, &walk, form);
+            return self.count_words(masks, &walk, &rows);
         }
         let core = walk.first(|i| word(&masks.idle_core, i), |pass, cpu| Some((pass, cpu)));
         let in_scan = self.has(Feature::SIS_CORE_DOMAIN);
@@ -445,16 +487,10 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
     }
 
     /// The one-pass scan over whole cores of a common form: finds and counts in one walk over words.
-    fn count_words(&mut self, masks: &IdleMasks, walk: &CoreWalk<'_>, form: &CoreForm) -> ScanEnd {
+    #[inline]
+    fn count_words(&mut self, masks: &IdleMasks, walk: &CoreWalk<'_>, rows: &Rows<'_>) -> ScanEnd {
         let sched_idle = self.takes_sched_idle;
-        let tally = walk.tally::<false>(masks, form, |i| {
-            let sched = if sched_idle {
-                word(&masks.some_sched_idle, i)
-            } else {
-                0
-            };
-            word(&masks.some_idle, i) | sched
-        });
+        let tally = walk.tally::<false, true>(masks, rows, sched_idle);
         let mut tests = tally.before + tally.after;
         let mut thread = None;
         if let Some(cpu) = tally.known {
@@ -550,12 +586,12 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
             start: target,
         };
         if masks.counts_cores
-            && let Some(form) = walk.form(masks, span, None)
+            && let Some(rows) = walk.rows(masks, span, None)
         {
             let tally = if EARLY_EXIT {
-                walk.tally::<true>(masks, form, |_| 0)
+                walk.tally::<true, false>(masks, &rows, false)
             } else {
-                walk.tally::<false>(masks, form, |_| 0)
+                walk.tally::<false, false>(masks, &rows, false)
             };
             let found = tally.found.map(|(_, cpu)| cpu);
             let of_found = found.map_or(0, |cpu| masks.threads(cpu).len() as u32);

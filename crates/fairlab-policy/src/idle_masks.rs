@@ -32,6 +32,8 @@ pub struct IdleMasks {
     pub(crate) leading_idle: Vec<CpuMask>,
     /// The lowest thread of each core.
     pub(crate) lowest: CpuMask,
+    /// Number of bits in each word of `lowest`.
+    pub(crate) cores_of_words: Vec<u8>,
     /// CPUs that are a core of their own.
     pub(crate) single: CpuMask,
     pub(crate) counts_cores: bool,
@@ -156,6 +158,11 @@ impl IdleMasks {
         let bits = usize::BITS - (most - 1).leading_zeros();
         Self {
             leading_idle: vec![empty.clone(); bits as usize],
+            cores_of_words: lowest
+                .words()
+                .iter()
+                .map(|w| w.count_ones() as u8)
+                .collect(),
             lowest,
             single,
             idle: empty.clone(),
