@@ -1,62 +1,9 @@
 //! Shares of CPU-bound tasks and groups, driven by ticks alone.
 
-use fairlab_kernel::{Kernel, Release};
-use fairlab_runqueue::{
-    EnqueueFlags, Entities, EntityId, FairRq, GroupId, Policy, RqConfig, Weight,
-};
-use fairlab_units::Timestamp;
+use fairlab_kernel::Release;
+use fairlab_runqueue::{GroupId, Weight};
 
-struct Cpu {
-    ents: Entities,
-    rq: FairRq,
-    tick: u64,
-    now: u64,
-}
-
-impl Cpu {
-    fn new(release: Release) -> Self {
-        let kernel = Kernel::of(release);
-        Self {
-            ents: Entities::new(),
-            rq: FairRq::new(RqConfig::new(&kernel, 8)),
-            tick: kernel.tunables.tick_ns(),
-            now: 1_000_000,
-        }
-    }
-
-    fn add(&mut self, nice: i8, group: GroupId) -> EntityId {
-        let id = self.ents.add_task(nice, Policy::Normal);
-        self.rq.set_group(&mut self.ents, id, group);
-        let now = Timestamp(self.now);
-        let _ = self.rq.fork(&mut self.ents, id, now);
-        let _ = self.rq.enqueue(&mut self.ents, id, EnqueueFlags::NEW, now);
-        id
-    }
-
-    /// Runs for `ticks` ticks; every task is always ready.
-    fn run(&mut self, ticks: u64) {
-        for _ in 0..ticks {
-            let now = Timestamp(self.now);
-            let curr = self.rq.curr(&self.ents);
-            if curr.is_none() || self.rq.tick(&mut self.ents, now).is_requested() {
-                let pick = self.rq.pick_next(&mut self.ents, now).unwrap();
-                if curr != Some(pick) {
-                    if let Some(curr) = curr {
-                        self.rq.put_prev(&mut self.ents, curr, now);
-                    }
-                    self.rq.set_next(&mut self.ents, pick, now);
-                }
-            }
-            self.now += self.tick;
-        }
-        let _ = self.rq.update_curr(&mut self.ents, Timestamp(self.now));
-    }
-
-    fn ran(&self, ids: &[EntityId]) -> f64 {
-        let sum: u64 = ids.iter().map(|id| self.ents[*id].sum_exec().0).sum();
-        sum as f64
-    }
-}
+use crate::ready::Cpu;
 
 fn assert_share(ran: f64, total: f64, ideal: f64, context: &str) {
     let share = ran / total;
@@ -134,13 +81,7 @@ fn all_nice_values_together_get_their_shares() {
 fn groups_share_by_their_weight_and_not_by_their_number_of_tasks() {
     for release in Release::ALL {
         let mut cpu = Cpu::new(release);
-        let groups = [100u64, 300].map(|weight| {
-            let group = cpu.rq.add_group(&mut cpu.ents, GroupId::ROOT);
-            let shares = Weight(weight * Weight::NICE_0.0 / 100);
-            let now = Timestamp(cpu.now);
-            cpu.rq.set_shares(&mut cpu.ents, group, shares, now);
-            group
-        });
+        let groups = [100, 300].map(|weight| cpu.group(weight));
         let small: Vec<_> = (0..5).map(|_| cpu.add(0, groups[0])).collect();
         let large: Vec<_> = (0..2).map(|_| cpu.add(0, groups[1])).collect();
         assert_eq!(cpu.rq.h_nr_queued(), 7);

@@ -5,3 +5,4 @@ mod fairness;
 mod groups;
 mod model;
 mod properties;
+mod ready;
