@@ -51,11 +51,16 @@ const fn below_lowest(bits: u64) -> u64 {
     bits.wrapping_sub(1) & !bits
 }
 
-/// Number of bits, soon known where all or none are set, as most often.
+/// The bits up to and with the lowest of `bits`, or all when there is none.
+const fn up_to_lowest(bits: u64) -> u64 {
+    bits ^ bits.wrapping_sub(1)
+}
+
+/// Number of bits, soon known where all, one or none is set, as most often.
 #[inline]
 const fn ones(bits: u64) -> u32 {
-    if bits == 0 {
-        0
+    if bits & bits.wrapping_sub(1) == 0 {
+        (bits != 0) as u32
     } else if bits == u64::MAX {
         BITS as u32
     } else {
@@ -91,12 +96,7 @@ fn walk(
     let end = wrap_words(range, start, |i, bits| {
         let base = base(i) & bits;
         let hit = base & hits(i);
-        let passed = if hit == 0 {
-            base
-        } else {
-            // The members up to and with the lowest hit.
-            base & (hit ^ (hit - 1))
-        };
+        let passed = base & up_to_lowest(hit);
         let count = u64::from(ones(passed));
         if *visited + count > limit {
             *visited = limit;
@@ -359,6 +359,38 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
         start: CpuId,
         nr: Budget,
     ) -> ScanEnd {
+        let limit = tests_of(nr);
+        if cluster.is_none() {
+            // Most walks end in the word where they begin.
+            let i = start.index() / BITS;
+            let sched = if self.takes_sched_idle {
+                word(&masks.sched_idle, i)
+            } else {
+                0
+            };
+            let all = word(self.domains.span(llc), i) & word(self.p.allowed, i);
+            let all = all & (u64::MAX << (start.index() % BITS));
+            let hit = all & (word(&masks.idle, i) | sched);
+            let visited = ones(all & up_to_lowest(hit));
+            if hit != 0 && u64::from(visited) <= limit {
+                self.cost.idle_tests += visited;
+                return ScanEnd::Found(cpu_at(i, hit), Reason::IdleCpu);
+            }
+        }
+        self.fast_walk_all_cpus(masks, llc, cluster, start, limit)
+    }
+
+    /// [`fast_walk_cpus`](Self::fast_walk_cpus) in its full length, apart from the short form so that
+    /// each is compiled well.
+    #[inline(never)]
+    fn fast_walk_all_cpus(
+        &mut self,
+        masks: &IdleMasks,
+        llc: DomainId,
+        cluster: Option<MaskId>,
+        start: CpuId,
+        limit: u64,
+    ) -> ScanEnd {
         let (span, allowed) = (self.domains.span(llc), self.p.allowed);
         let range = masks.range(self.domains.domain(llc).span);
         let sched_idle = self.takes_sched_idle;
@@ -371,7 +403,6 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
             word(&masks.idle, i) | sched
         };
         let base = |i: usize| word(span, i) & word(allowed, i);
-        let limit = tests_of(nr);
         let mut visited = 0;
         let mut near = None;
         if let Some(cluster) = cluster {

@@ -59,6 +59,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
     }
 
     /// The CPUs to scan: those of the LLC where the task may run. False when there are none.
+    #[inline]
     fn take_scan_mask(&mut self, llc: DomainId) -> bool {
         if self.masks.is_some() {
             self.cost.mask_ops += 1;

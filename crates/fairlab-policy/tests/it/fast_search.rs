@@ -6,6 +6,7 @@ use fairlab_kernel::{Feature, Kernel, Release};
 use fairlab_policy::{
     IdleMasks, Reason, Scratch, WakeFlags, fast_task_rq_fair, select_task_rq_fair,
 };
+use fairlab_topology::Domains;
 use fairlab_units::{CpuId, CpuMask, TaskId};
 
 use crate::machine::{Shape, State, context, kernels, task};
@@ -125,9 +126,23 @@ fn roll(dice: &mut Dice, state: &mut State) {
     state.avg_scan_cost = u64::from(dice.of(&[0u32, 10, 2000, 500_000]));
 }
 
-fn mask(dice: &mut Dice, nr: u32) -> CpuMask {
+fn mask(dice: &mut Dice, domains: &Domains) -> CpuMask {
+    let nr = domains.nr_cpu_ids() as u32;
     let all = (0..nr).map(CpuId);
-    let mut mask = match dice.below(4) {
+    let mut mask = match dice.below(6) {
+        // Whole cores, or all but one thread.
+        4 => {
+            let mut mask = CpuMask::new(nr as usize);
+            for cpu in all.filter(|_| dice.one_in(3)) {
+                mask.or_with(domains.smt_mask(cpu));
+            }
+            mask
+        }
+        5 => {
+            let mut mask = CpuMask::full(nr as usize);
+            mask.clear(CpuId(dice.below(nr)));
+            mask
+        }
         0 => CpuMask::from_cpus(nr as usize, all.filter(|_| dice.one_in(2))),
         1 => CpuMask::from_cpus(nr as usize, all.filter(|_| dice.one_in(6))),
         _ => CpuMask::full(nr as usize),
@@ -161,7 +176,7 @@ fn compare(
             masks.set_sched_idle(id, row.sched_idle);
         }
         for _ in 0..4 {
-            let allowed = mask(dice, nr);
+            let allowed = mask(dice, &state.domains);
             let everywhere = CpuMask::full(nr as usize);
             let mut p = task(1, &allowed);
             p.is_sched_idle = dice.one_in(4);
@@ -234,7 +249,7 @@ fn without_counting_the_answers_stay() {
             }
             masks.set_sched_idle(CpuId(cpu as u32), row.sched_idle);
         }
-        let allowed = mask(&mut dice, 32);
+        let allowed = mask(&mut dice, &state.domains);
         let (p, current) = (task(1, &allowed), task(2, &allowed));
         let context = context(dice.below(32), dice.below(32), WakeFlags::TTWU);
         let want = select_task_rq_fair(&state, &kernel, &context, &p, &current, &mut scratch);
@@ -252,4 +267,59 @@ fn without_counting_the_answers_stay() {
         assert_eq!(got.effects, want.effects);
     }
     assert!(kernel.has(Feature::SIS_CLUSTER));
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// A machine of 2 to 8192 CPUs, big ones seldom.
+fn any_shape(dice: &mut Dice) -> Shape {
+    loop {
+        let threads = dice.of(&[1, 2, 2, 2, 3, 4, 8]);
+        let nodes = dice.of(&[1, 1, 1, 2, 4]);
+        let llcs = dice.of(&[1, 1, 2, 5]);
+        let clusters = dice.of(&[0, 0, 0, 2, 3, 8]);
+        let cores = 1 + match dice.below(60) {
+            0 => dice.below(2048),
+            1..=6 => dice.below(200),
+            _ => dice.below(24),
+        };
+        let shape = shape(nodes, llcs, clusters, cores, threads, dice.one_in(2));
+        let limit = match dice.below(40) {
+            0 => 8192,
+            1..=10 => 512,
+            _ => 96,
+        };
+        if (2..=limit).contains(&shape.nr()) {
+            return shape;
+        }
+    }
+}
+
+/// Draws `FAIRLAB_SEARCH_STATES` states, each asked four times, with a seed that differs each run; it
+/// is printed, and taken from `FAIRLAB_SEARCH_SEED` if given.
+#[test]
+fn scans_over_masks_answer_alike_on_machines_of_any_size() {
+    let seed = number("FAIRLAB_SEARCH_SEED").unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(1, |since| since.as_nanos() as u64)
+    });
+    let wanted = number("FAIRLAB_SEARCH_STATES").unwrap_or(4_000);
+    println!("FAIRLAB_SEARCH_SEED={seed} FAIRLAB_SEARCH_STATES={wanted}");
+    let mut dice = Dice(seed);
+    let (mut done, mut machines, mut biggest) = (0, 0, 0);
+    let mut seen = BTreeMap::new();
+    let kernels = variants();
+    while done < wanted {
+        let shape = any_shape(&mut dice);
+        let kernel = &kernels[dice.below(kernels.len() as u32) as usize];
+        // As much work for a small machine as for a big one.
+        let rounds = (4_000 / shape.nr()).clamp(4, 400);
+        compare(&shape, kernel, &mut dice, rounds, &mut seen);
+        done += u64::from(rounds);
+        machines += 1;
+        biggest = biggest.max(shape.nr());
+    }
+    println!("{done} states of {machines} machines, the biggest of {biggest} CPUs: {seen:?}");
 }
