@@ -28,14 +28,15 @@ use fairlab_units::{CpuId, CpuMask};
 use machine::{Shape, context, task};
 
 const USAGE: &str = "error: wanted are
-  scan|masks|uncounted KERNEL core|cpu busy|last|half CPUS THREADS DECISIONS
+  scan|masks|uncounted KERNEL core|cpu busy|last|half|none CPUS THREADS DECISIONS
   fork KERNEL DECISIONS
   change KERNEL CPUS THREADS CHANGES";
 
-/// Which CPUs of one LLC are idle; `whole` says whether the last idle place is a core or a CPU.
+/// Which CPUs of one LLC are idle; with `none` the budget refuses the scan, so that what it costs is
+/// the difference to that state. `whole` says whether the last idle place is a core or a CPU.
 fn idle_cpus(state: &str, whole: bool, nr: u32, threads: u32) -> Option<Vec<u32>> {
     Some(match state {
-        "busy" => Vec::new(),
+        "busy" | "none" => Vec::new(),
         "last" if whole => (nr - threads..nr).collect(),
         "last" => vec![nr - 1],
         "half" => (0..nr).filter(|cpu| cpu / threads % 2 == 1).collect(),
@@ -64,11 +65,12 @@ fn wakeups(args: &[&str]) -> Option<()> {
     let (nr, threads): (u32, u32) = (nr.parse().ok()?, threads.parse().ok()?);
     let times = times.parse().ok()?;
     let whole = *search == "core";
+    let is_refused = *idle == "none";
     let idle = idle_cpus(idle, whole, nr, threads)?;
     let shape = Shape::llc(nr / threads, threads);
     let mut state = shape.state(&kernel).idle(&idle, &[]).hint(whole);
     state.watches_sections = false;
-    state.nr_idle_scan = nr;
+    state.nr_idle_scan = if is_refused { 0 } else { nr };
     let mut masks = IdleMasks::new(&state.domains).counting_cores(*how != "uncounted");
     for cpu in &idle {
         masks.on_idle_enter(CpuId(*cpu));

@@ -59,10 +59,10 @@ const fn up_to_lowest(bits: u64) -> u64 {
 /// Number of bits, soon known where all, one or none is set, as most often.
 #[inline]
 const fn ones(bits: u64) -> u32 {
-    if bits & bits.wrapping_sub(1) == 0 {
-        (bits != 0) as u32
-    } else if bits == u64::MAX {
+    if bits == u64::MAX {
         BITS as u32
+    } else if bits & bits.wrapping_sub(1) == 0 {
+        (bits != 0) as u32
     } else {
         bits.count_ones()
     }
@@ -97,7 +97,11 @@ fn walk(
         let base = base(i) & bits;
         let hit = base & hits(i);
         let passed = base & up_to_lowest(hit);
-        let count = u64::from(ones(passed));
+        let count = if passed == u64::MAX {
+            BITS as u64
+        } else {
+            u64::from(passed.count_ones())
+        };
         if *visited + count > limit {
             *visited = limit;
             return Some(Walk::Spent);
