@@ -48,6 +48,8 @@ mod task_list;
 
 mod restore;
 
+mod higher;
+
 #[cfg(test)]
 mod tests;
 
@@ -58,6 +60,7 @@ pub use config::RqConfig;
 pub use entity::{Entities, Entity, EntityId, Policy};
 pub use flags::{DequeueFlags, Dequeued, EnqueueFlags, WakeFlags};
 pub use group::{GroupId, GroupLoad};
+pub use higher::{HigherClass, HigherQueue, ROUND_ROBIN_SLICE};
 pub use resched::Resched;
 pub use restore::{EntityState, QueueSums};
 pub use rq::FairRq;

@@ -4,7 +4,8 @@
 //! reschedule, stoppers to start) is collected and carried out when it is over.
 
 use fairlab_policy::balance::{
-    Attempt, BalanceCost, BalanceOps, BalanceTask, BalanceView, Balancer, IdleKind, Kick,
+    Attempt, BalanceCost, BalanceOps, BalanceTask, BalanceView, Balancer, CapacityLoss, IdleKind,
+    Kick,
 };
 use fairlab_rng::Rng;
 use fairlab_runqueue::{DequeueFlags, EnqueueFlags, Policy, Resched, WakeFlags};
@@ -59,11 +60,11 @@ impl BalanceView for Ops<'_, '_> {
     }
 
     fn is_sched_idle(&self, cpu: CpuId) -> bool {
-        self.world.cpus[cpu].queue.is_sched_idle()
+        self.world.cpus[cpu].is_sched_idle()
     }
 
     fn nr_running(&self, cpu: CpuId) -> u32 {
-        self.world.cpus[cpu].queue.nr_running()
+        self.world.cpus[cpu].nr_running()
     }
 
     fn h_nr_queued(&self, cpu: CpuId) -> u32 {
@@ -94,6 +95,13 @@ impl BalanceView for Ops<'_, '_> {
         u64::from(self.world.cpus[cpu].queue.avg.avg.util_est.enqueued)
     }
 
+    fn capacity_loss(&self, cpu: CpuId) -> CapacityLoss {
+        CapacityLoss {
+            rt: self.world.cpus[cpu].queue.higher.util_avg,
+            ..CapacityLoss::default()
+        }
+    }
+
     fn misfit_load(&self, cpu: CpuId) -> u64 {
         let capacity = u64::from(self.world.domains.capacity_orig(cpu));
         match self.world.cpus[cpu].curr {
@@ -118,7 +126,8 @@ impl BalanceView for Ops<'_, '_> {
     }
 
     fn current(&self, cpu: CpuId) -> Option<TaskId> {
-        self.world.cpus[cpu].curr
+        let c = &self.world.cpus[cpu];
+        c.curr.filter(|_| c.curr_higher.is_none())
     }
 
     fn task(&self, id: TaskId) -> BalanceTask<'_> {
@@ -213,7 +222,9 @@ impl BalanceOps for Ops<'_, '_> {
             // A sleeper whose dequeue was delayed stays delayed on its new CPU, and preempts nobody.
             return;
         }
-        let request = if cpu.curr.is_some() {
+        let request = if cpu.curr_higher.is_some() {
+            request
+        } else if cpu.curr.is_some() {
             let pending = if cpu.need_resched {
                 Resched::Now
             } else {

@@ -1,5 +1,6 @@
 //! A CPU of the run.
 
+use fairlab_runqueue::{HigherClass, HigherQueue};
 use fairlab_units::{Nanos, TaskId, Timestamp};
 
 use crate::fair_queue::FairQueue;
@@ -9,6 +10,12 @@ use crate::metrics::CpuTime;
 #[derive(Clone, Debug)]
 pub(crate) struct Cpu {
     pub(crate) queue: FairQueue,
+    /// Waiting tasks of the classes above the fair one.
+    pub(crate) higher: HigherQueue,
+    /// The class of the running task, if it is above the fair one.
+    pub(crate) curr_higher: Option<HigherClass>,
+    /// Its round-robin slice is used up.
+    pub(crate) slice_over: bool,
     pub(crate) curr: Option<TaskId>,
     pub(crate) online: bool,
     /// A reschedule is due as soon as the CPU looks.
@@ -46,13 +53,23 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
+    /// `rq->nr_running`: tasks of all classes, delayed sleepers included.
+    #[inline]
+    pub(crate) fn nr_running(&self) -> u32 {
+        let higher = self.higher.len() as u32 + u32::from(self.curr_higher.is_some());
+        self.queue.nr_running() + higher
+    }
+
+    /// Is nothing but SCHED_IDLE work runnable?
+    #[inline]
+    pub(crate) fn is_sched_idle(&self) -> bool {
+        self.queue.is_sched_idle() && self.nr_running() == self.queue.nr_running()
+    }
+
     /// `idle_cpu`: nothing runs, nothing is queued, no wakeup is on its way.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        self.online
-            && self.curr.is_none()
-            && self.queue.nr_running() == 0
-            && self.wake_list.is_empty()
+        self.online && self.curr.is_none() && self.nr_running() == 0 && self.wake_list.is_empty()
     }
 
     /// Books the time since the last change between busy and idle.

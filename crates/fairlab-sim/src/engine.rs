@@ -8,7 +8,7 @@ use fairlab_pelt::{EntityState, SchedAvg};
 use fairlab_policy::balance::{BalanceScratch, BalanceState};
 use fairlab_policy::{IdleMasks, Scratch};
 use fairlab_rng::Rng;
-use fairlab_runqueue::{EnqueueFlags, Entities, Policy, RqConfig};
+use fairlab_runqueue::{EnqueueFlags, Entities, HigherQueue, Policy, RqConfig};
 use fairlab_topology::{Domains, Machine};
 use fairlab_units::{CpuId, Nanos, PerCpu, TaskId, Timestamp};
 use fairlab_workload::{End, ProgramId, Workload};
@@ -167,6 +167,9 @@ impl<'a> Engine<'a> {
         let migration_cost = kernel.tunables.migration_cost_ns;
         let cpus = PerCpu::from_fn(nr, |id| Cpu {
             queue: FairQueue::new(&kernel, config, domains.capacity_orig(id)),
+            higher: HigherQueue::default(),
+            curr_higher: None,
+            slice_over: false,
             curr: None,
             online: online.test(id),
             need_resched: false,
@@ -259,7 +262,7 @@ impl<'a> Engine<'a> {
         let first = self.world.active.first().unwrap_or_default();
         for &program in &self.workload.start {
             let id = self.new_task(program, first);
-            if self.workload.stacked {
+            if self.workload.stacked && self.world.tasks[id.index()].higher.is_none() {
                 self.init_util(id, first);
                 self.activate(id, first, first, EnqueueFlags::NEW, true);
             } else {
@@ -353,6 +356,7 @@ impl<'a> Engine<'a> {
         self.world
             .tasks
             .push(Task::new(id, entity, program, cpu, self.now, avg, rng));
+        self.set_class(id);
         self.moved.push(false);
         self.alive += 1;
         id

@@ -21,6 +21,10 @@ pub(crate) struct FairQueue {
     pub(crate) rq: FairRq,
     pub(crate) avg: QueueAvg,
     pub(crate) clock: PeltClock,
+    /// Averages of the classes above the fair one, together.
+    pub(crate) higher: SchedAvg,
+    /// Does a task of those classes run?
+    higher_runs: bool,
     speed: Speed,
     kernel: Kernel,
 }
@@ -31,6 +35,8 @@ impl FairQueue {
             rq: FairRq::new(config),
             avg: QueueAvg::default(),
             clock: PeltClock::default(),
+            higher: SchedAvg::default(),
+            higher_runs: false,
             speed: Speed {
                 cpu_scale: u64::from(capacity),
                 ..Speed::FULL
@@ -57,6 +63,7 @@ impl FairQueue {
     /// Offset by a second: a signal that was last updated at zero would count as new.
     pub(crate) fn pelt_now(&mut self, now: Timestamp, idle: bool) -> PeltTime {
         let clock = now.0 + CLOCK_OFFSET;
+        let idle = idle && !self.higher_runs;
         self.clock.advance(clock, clock, &self.speed, idle);
         self.clock.now()
     }
@@ -180,7 +187,16 @@ impl FairQueue {
     pub(crate) fn enter_idle(&mut self, now: Timestamp) {
         let none = SchedAvg::default();
         self.clock
-            .enter_idle(now.0 + CLOCK_OFFSET, &self.avg.avg, &none, &none);
+            .enter_idle(now.0 + CLOCK_OFFSET, &self.avg.avg, &self.higher, &none);
+    }
+
+    /// A task of a higher class starts or stops to run, or goes on.
+    pub(crate) fn update_higher(&mut self, now: Timestamp, runs: bool) {
+        let idle = self.rq.root().curr().is_none();
+        let time = self.pelt_now(now, idle);
+        self.higher
+            .update_class(&self.kernel, time, self.higher_runs);
+        self.higher_runs = runs;
     }
 
     /// Makes a task the running one.

@@ -19,6 +19,7 @@ mod cpu;
 mod engine;
 mod event_queue;
 mod fair_queue;
+mod higher;
 mod metrics;
 mod observer;
 mod ops;

@@ -90,18 +90,23 @@ impl Engine<'_> {
         };
         let now = self.now;
         let dead = phase == Phase::Dead;
-        let task = &mut self.world.tasks[id.index()];
-        let flags = if dead {
-            DequeueFlags::SPECIAL
+        if self.world.cpus[cpu].curr_higher.take().is_some() {
+            self.world.cpus[cpu].slice_over = false;
+            self.world.cpus[cpu].queue.update_higher(now, false);
         } else {
-            DequeueFlags::SLEEP
-        };
-        let queue = &mut self.world.cpus[cpu].queue;
-        let (dequeued, _) = queue.dequeue(&mut self.world.ents, task, flags, now);
-        debug_assert!(
-            !(dead && dequeued == Dequeued::Delayed),
-            "the dead do not stay"
-        );
+            let flags = if dead {
+                DequeueFlags::SPECIAL
+            } else {
+                DequeueFlags::SLEEP
+            };
+            let task = &mut self.world.tasks[id.index()];
+            let queue = &mut self.world.cpus[cpu].queue;
+            let (dequeued, _) = queue.dequeue(&mut self.world.ents, task, flags, now);
+            debug_assert!(
+                !(dead && dequeued == Dequeued::Delayed),
+                "the dead do not stay"
+            );
+        }
         if dead {
             self.alive -= 1;
             self.counts.exits += 1;
@@ -122,11 +127,13 @@ impl Engine<'_> {
     /// `sched_yield` by the running task of `cpu`.
     pub(crate) fn yield_cpu(&mut self, cpu: CpuId) {
         let now = self.now;
-        // The request that the accounting may make is moot: a pick follows.
-        let _ = self.world.cpus[cpu]
-            .queue
-            .rq
-            .yield_task(&mut self.world.ents, now);
+        if self.world.cpus[cpu].curr_higher.is_some() {
+            self.world.cpus[cpu].slice_over = true;
+        } else {
+            // The request that the accounting may make is moot: a pick follows.
+            let queue = &mut self.world.cpus[cpu].queue.rq;
+            let _ = queue.yield_task(&mut self.world.ents, now);
+        }
         self.schedule(cpu);
     }
 
@@ -137,11 +144,15 @@ impl Engine<'_> {
         let Some(id) = self.world.cpus[cpu].curr else {
             return;
         };
+        let higher = self.world.cpus[cpu].curr_higher.is_some();
+        self.requeue_higher(cpu);
         self.world.cpus[cpu].book_time(now);
         let task = &mut self.world.tasks[id.index()];
-        self.world.cpus[cpu]
-            .queue
-            .put_prev(&mut self.world.ents, task, now);
+        if !higher {
+            self.world.cpus[cpu]
+                .queue
+                .put_prev(&mut self.world.ents, task, now);
+        }
         task.enter(Phase::Runnable, now);
         let c = &mut self.world.cpus[cpu];
         c.curr = None;
@@ -162,7 +173,7 @@ impl Engine<'_> {
 
     /// Picks what runs on `cpu` after [`Self::stop_current`].
     pub(crate) fn restart(&mut self, cpu: CpuId) {
-        if self.world.cpus[cpu].queue.nr_running() > 0 {
+        if self.world.cpus[cpu].nr_running() > 0 {
             self.reschedule(cpu, SwitchState::Runnable);
         }
         // Nothing was left, or only sleepers whose dequeue was delayed.
@@ -184,21 +195,32 @@ impl Engine<'_> {
         c.need_resched = false;
         c.lazy_resched = false;
         let prev = c.curr;
-        if state == SwitchState::Runnable && prev.is_none() && c.queue.nr_running() == 0 {
+        if state == SwitchState::Runnable && prev.is_none() && c.nr_running() == 0 {
             return;
+        }
+        let was_higher = self.world.cpus[cpu].curr_higher.is_some()
+            || prev.is_some_and(|id| self.world.tasks[id.index()].higher.is_some());
+        if state == SwitchState::Runnable {
+            self.requeue_higher(cpu);
         }
         let mut next = self.pick(cpu);
         if next.is_none() && self.newidle_balance(cpu) {
             next = self.pick(cpu);
         }
+        self.world.cpus[cpu].curr_higher = next.and_then(|id| self.world.tasks[id.index()].higher);
         if next == prev && state == SwitchState::Runnable {
+            if self.world.cpus[cpu].curr_higher.is_some() {
+                self.world.cpus[cpu].queue.update_higher(now, true);
+            }
             return self.arm_segment(cpu);
         }
         if let Some(id) = prev {
             let task = &mut self.world.tasks[id.index()];
-            self.world.cpus[cpu]
-                .queue
-                .put_prev(&mut self.world.ents, task, now);
+            if !was_higher {
+                self.world.cpus[cpu]
+                    .queue
+                    .put_prev(&mut self.world.ents, task, now);
+            }
             let phase = if state == SwitchState::Runnable {
                 Phase::Runnable
             } else {
@@ -235,7 +257,11 @@ impl Engine<'_> {
         let now = self.now;
         let c = &mut self.world.cpus[cpu];
         let task = &mut self.world.tasks[id.index()];
-        c.queue.set_next(&mut self.world.ents, task, now);
+        if task.higher.is_some() {
+            c.queue.update_higher(now, true);
+        } else {
+            c.queue.set_next(&mut self.world.ents, task, now);
+        }
         task.enter(Phase::Running, now);
         let mut cost = self.costs.context_switch + std::mem::take(&mut c.debt);
         if from_idle {
@@ -269,6 +295,9 @@ impl Engine<'_> {
     /// The task to run, if there is one.
     fn pick(&mut self, cpu: CpuId) -> Option<TaskId> {
         let now = self.now;
+        if let Some(task) = self.world.cpus[cpu].higher.pop_first() {
+            return Some(TaskId(task));
+        }
         let picked = self.world.cpus[cpu]
             .queue
             .rq
@@ -323,13 +352,18 @@ impl Engine<'_> {
         let now = self.now;
         self.interrupt(cpu, self.costs.tick);
         let c = &mut self.world.cpus[cpu];
-        let task = &mut self.world.tasks[id.index()];
-        let resched = c.queue.tick(&mut self.world.ents, task, now);
-        // A lazy request becomes a real one at the tick after it was made.
-        if c.lazy_resched || resched == Resched::Now {
-            c.need_resched = true;
-        } else if resched == Resched::Lazy {
-            c.lazy_resched = true;
+        match c.curr_higher {
+            Some(class) => self.tick_higher(cpu, class),
+            None => {
+                let task = &mut self.world.tasks[id.index()];
+                let resched = c.queue.tick(&mut self.world.ents, task, now);
+                // A lazy request becomes a real one at the tick after it was made.
+                if c.lazy_resched || resched == Resched::Now {
+                    c.need_resched = true;
+                } else if resched == Resched::Lazy {
+                    c.lazy_resched = true;
+                }
+            }
         }
         self.arm_tick(cpu);
         self.tick_balance(cpu);

@@ -2,7 +2,7 @@
 
 use fairlab_pelt::SchedAvg;
 use fairlab_rng::Rng;
-use fairlab_runqueue::EntityId;
+use fairlab_runqueue::{EntityId, HigherClass};
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 use fairlab_workload::{ProgramBuilder, ProgramId};
 
@@ -28,6 +28,8 @@ pub(crate) enum Phase {
 pub(crate) struct Task {
     pub(crate) id: TaskId,
     pub(crate) entity: EntityId,
+    /// Its class, if that is above the fair one. Then `entity` is never queued.
+    pub(crate) higher: Option<HigherClass>,
     pub(crate) program: ProgramId,
     /// Next operation.
     pub(crate) pc: usize,
@@ -76,6 +78,7 @@ impl Task {
         Self {
             id,
             entity,
+            higher: None,
             program,
             pc: 0,
             loops: [(0, 0); ProgramBuilder::MAX_LOOPS],

@@ -33,6 +33,10 @@ impl Engine<'_> {
                 prev_cpu: prev,
             },
         );
+        if self.world.tasks[id.index()].higher.is_some() {
+            self.charge(this, self.costs.wakeup);
+            return self.wake_higher(id, prev, this);
+        }
         let entity = self.world.tasks[id.index()].entity;
         if self.world.ents[entity].is_delayed() {
             // Still on its queue: no placement.
@@ -87,6 +91,9 @@ impl Engine<'_> {
         self.counts.forks += 1;
         self.emit(this, EventKind::Fork { parent, child });
         self.charge(this, self.costs.fork);
+        if self.world.tasks[child.index()].higher.is_some() {
+            return self.wake_higher(child, this, this);
+        }
         let entity = self.world.tasks[child.index()].entity;
         let resched = self.world.cpus[this]
             .queue
@@ -235,8 +242,7 @@ impl Engine<'_> {
         if !self.world.domains.share_cache(this, target) {
             return true;
         }
-        self.world.kernel.has(Feature::TTWU_QUEUE_IDLE)
-            && self.world.cpus[target].queue.nr_running() == 0
+        self.world.kernel.has(Feature::TTWU_QUEUE_IDLE) && self.world.cpus[target].nr_running() == 0
     }
 
     /// Lets a sleeping task belong to `target` from now on.
@@ -298,6 +304,9 @@ impl Engine<'_> {
         }
         let resched = if idle_before {
             Resched::Now
+        } else if self.world.cpus[cpu].curr_higher.is_some() {
+            // The fair class waits until the higher one has done.
+            resched
         } else {
             let target = &mut self.world.cpus[cpu];
             let pending = if target.need_resched || target.resched_sent {
@@ -356,7 +365,7 @@ impl Engine<'_> {
     }
 
     /// The first wakeup on an idle CPU ends its idle period, whose length goes into the average.
-    fn end_idle_period(&mut self, cpu: CpuId) {
+    pub(crate) fn end_idle_period(&mut self, cpu: CpuId) {
         let c = &mut self.world.cpus[cpu];
         if c.idle_stamp != 0 {
             let idle = self.now.0.saturating_sub(c.idle_stamp);

@@ -144,7 +144,7 @@ impl MachineView for View<'_> {
 
     #[inline]
     fn is_sched_idle(&self, cpu: CpuId) -> bool {
-        self.world.cpus[cpu].queue.is_sched_idle()
+        self.world.cpus[cpu].is_sched_idle()
     }
 
     fn is_idle_without(&self, cpu: CpuId, task: TaskId) -> bool {
@@ -153,7 +153,7 @@ impl MachineView for View<'_> {
     }
 
     fn nr_running(&self, cpu: CpuId) -> u32 {
-        self.world.cpus[cpu].queue.nr_running()
+        self.world.cpus[cpu].nr_running()
     }
 
     fn h_nr_queued(&self, cpu: CpuId) -> u32 {

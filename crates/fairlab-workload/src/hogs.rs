@@ -6,7 +6,7 @@ use alloc::string::ToString;
 use fairlab_units::Nanos;
 
 use crate::options::{OptionError, OptionSpec, Options};
-use crate::program::{Op, ProgramBuilder, Span};
+use crate::program::{Class, Op, ProgramBuilder, Span};
 use crate::workload::{End, Report, Workload, WorkloadBuilder};
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
@@ -23,6 +23,12 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         doc: "simulated time (default 1)",
     },
     OptionSpec {
+        short: 'f',
+        long: "fifo",
+        value: Some("N"),
+        doc: "beside them, SCHED_FIFO tasks that run 5 ms of every 10 (default 0)",
+    },
+    OptionSpec {
         short: 's',
         long: "stacked",
         value: None,
@@ -34,12 +40,19 @@ pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, Op
     let tasks = options.count("tasks", 10, 1_000_000)?;
     let runtime = options.seconds("runtime", Nanos::from_secs(1))?;
     let stacked = options.has("stacked");
+    let fifo = options.number("fifo", 0, 0, 100_000)?;
     let end = End::After(runtime);
     let mut w = WorkloadBuilder::new(description.to_string(), Report::Plain, end).stacked(stacked);
     // A stretch of a second, of slightly different length for each: they never sleep.
     let stretch = Span::around(Nanos::from_secs(1), 5);
     let hog = ProgramBuilder::new("hog").repeat(0, |p| p.op(Op::Run(stretch)));
     let hog = w.program(hog.build());
+    let half = Span::Fixed(Nanos::from_millis(5));
+    let realtime = ProgramBuilder::new("fifo")
+        .class(Class::Fifo(50))
+        .repeat(0, |p| p.op(Op::Run(half)).op(Op::Sleep(half)));
+    let realtime = w.program(realtime.build());
+    (0..fifo).for_each(|_| w.start(realtime));
     if stacked {
         (0..tasks).for_each(|_| w.start(hog));
     } else {

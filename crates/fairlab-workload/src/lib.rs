@@ -21,6 +21,7 @@ mod workload;
 pub use catalogue::{CATALOGUE, Entry, parse};
 pub use options::{OptionError, OptionSpec, Options, WorkloadError};
 pub use program::{
-    BarrierId, FutexId, ListId, MetricId, Op, PipeId, Program, ProgramBuilder, ProgramId, Span,
+    BarrierId, Class, FutexId, ListId, MetricId, Op, PipeId, Program, ProgramBuilder, ProgramId,
+    Span,
 };
 pub use workload::{End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};

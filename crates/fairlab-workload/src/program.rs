@@ -125,6 +125,20 @@ pub enum Op {
     Exit,
 }
 
+/// The scheduling class of a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Class {
+    /// `SCHED_NORMAL`.
+    #[default]
+    Fair,
+    /// `SCHED_FIFO` with a priority of 1 to 99.
+    Fifo(u8),
+    /// `SCHED_RR` with a priority of 1 to 99.
+    RoundRobin(u8),
+    /// `SCHED_DEADLINE`: each job has to be done this long after its wakeup.
+    Deadline(Nanos),
+}
+
 /// What a task does, and who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -132,6 +146,8 @@ pub struct Program {
     pub name: String,
     /// Nice value, -20 to 19.
     pub nice: i8,
+    /// Scheduling class.
+    pub class: Class,
     /// Which process its tasks belong to; tasks of one process share memory.
     pub process: u32,
     /// The operations.
@@ -149,9 +165,17 @@ impl ProgramBuilder {
         Self(Program {
             name: name.into(),
             nice: 0,
+            class: Class::Fair,
             process: 0,
             ops: Vec::new(),
         })
+    }
+
+    /// Sets the scheduling class.
+    #[must_use]
+    pub fn class(mut self, class: Class) -> Self {
+        self.0.class = class;
+        self
     }
 
     /// Sets the process.

@@ -160,3 +160,49 @@ fn the_balancer_spreads_a_pile_of_hogs() {
         assert!(least > Nanos::from_millis(250), "{release}: {least}");
     }
 }
+
+#[test]
+fn realtime_tasks_take_the_cpu_away_from_fair_ones() {
+    let machine = grid(1, 1, 1, 1);
+    for release in Release::ALL {
+        // One FIFO task that runs 5 ms of every 10, two hogs for the rest.
+        let load = "hogs --stacked -n 2 -f 1 -r 2";
+        let mut auditor = Auditor::default();
+        let result = try_simulate(&machine, release.name(), load, 1, &mut auditor).unwrap();
+        let running: Vec<u64> = result.task_time.iter().map(|(_, t)| t.running.0).collect();
+        let half = 1_000_000_000;
+        // Switches and ticks come on top of the 5 ms.
+        assert!(
+            running[0].abs_diff(half) < half / 50,
+            "{release}: {running:?}"
+        );
+        let waited = result.task_time[0].1.waiting;
+        assert!(
+            waited < Nanos::from_millis(10),
+            "{release}: waited {waited}"
+        );
+        for hog in &running[1..] {
+            assert!(hog.abs_diff(half / 2) < half / 20, "{release}: {running:?}");
+        }
+        let busy: Nanos = result.cpu_time.iter().map(|(_, t)| t.busy).sum();
+        assert_eq!(busy.0, running.iter().sum::<u64>(), "{release}");
+    }
+}
+
+#[test]
+fn the_balancer_keeps_fair_tasks_away_from_realtime_load() {
+    let machine = grid(1, 1, 4, 1);
+    for release in [Release::V6_1, Release::V6_12, Release::V7_2] {
+        let load = "hogs --stacked -n 12 -f 4 -r 2";
+        let result = simulate(&machine, release.name(), load, 1);
+        let idle: Nanos = result.cpu_time.iter().map(|(_, t)| t.idle).sum();
+        assert!(idle < Nanos::from_millis(400), "{release}: {idle} idle");
+        for (cpu, time) in &result.cpu_time {
+            assert_eq!(
+                time.busy + time.idle,
+                Nanos(result.end.0),
+                "{release} {cpu}"
+            );
+        }
+    }
+}

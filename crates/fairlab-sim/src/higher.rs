@@ -1,0 +1,100 @@
+//! Tasks of the classes above the fair one: they wake up where they last ran, and take the CPU away.
+//!
+//! Differs from Linux: real-time tasks are not pushed to CPUs that run less important ones, nor
+//! pulled; deadline tasks have no budget.
+
+use fairlab_event::EventKind;
+use fairlab_runqueue::{HigherClass, ROUND_ROBIN_SLICE, Resched};
+use fairlab_units::{CpuId, TaskId};
+use fairlab_workload::Class;
+
+use crate::engine::Engine;
+use crate::task::Phase;
+
+impl Engine<'_> {
+    /// Gives a task the class that its program asks for. A deadline counts from now.
+    pub(crate) fn set_class(&mut self, id: TaskId) {
+        let program = self.world.tasks[id.index()].program;
+        self.world.tasks[id.index()].higher = match self.workload.programs[program.index()].class {
+            Class::Fair => None,
+            Class::Fifo(priority) => Some(HigherClass::Realtime {
+                priority,
+                round_robin: false,
+            }),
+            Class::RoundRobin(priority) => Some(HigherClass::Realtime {
+                priority,
+                round_robin: true,
+            }),
+            Class::Deadline(relative) => Some(HigherClass::Deadline(self.now + relative)),
+        };
+    }
+
+    /// Wakes a task of a higher class on `cpu`, on behalf of `this`.
+    pub(crate) fn wake_higher(&mut self, id: TaskId, cpu: CpuId, this: CpuId) {
+        let now = self.now;
+        self.set_class(id);
+        let task = &mut self.world.tasks[id.index()];
+        let Some(class) = task.higher else { return };
+        task.cpu = cpu;
+        task.woken_at = Some(now);
+        task.enter(Phase::Runnable, now);
+        let target = &mut self.world.cpus[cpu];
+        let idle_before = target.curr.is_none();
+        target.higher.push_back(id.0, class);
+        let preempts = idle_before || target.curr_higher.is_none_or(|curr| class.preempts(curr));
+        let kind = EventKind::Wakeup {
+            task: id,
+            target: cpu,
+        };
+        self.emit(this, kind);
+        self.note_idle(cpu);
+        if idle_before {
+            self.end_idle_period(cpu);
+        }
+        self.request(
+            cpu,
+            this,
+            if preempts {
+                Resched::Now
+            } else {
+                Resched::None
+            },
+        );
+    }
+
+    /// Queues the running task of `cpu` again, if it is of a higher class. It was preempted, or has
+    /// used its slice.
+    pub(crate) fn requeue_higher(&mut self, cpu: CpuId) {
+        let c = &mut self.world.cpus[cpu];
+        let (Some(id), Some(class)) = (c.curr, c.curr_higher.take()) else {
+            return;
+        };
+        if std::mem::take(&mut c.slice_over) {
+            c.higher.push_back(id.0, class);
+        } else {
+            c.higher.push_front(id.0, class);
+        }
+        c.queue.update_higher(self.now, false);
+    }
+
+    /// The tick of a CPU whose running task is of a higher class: a round-robin slice may be over.
+    pub(crate) fn tick_higher(&mut self, cpu: CpuId, class: HigherClass) {
+        let now = self.now;
+        let c = &mut self.world.cpus[cpu];
+        c.queue.update_higher(now, true);
+        let Some(id) = c.curr else { return };
+        let ran = now - self.world.tasks[id.index()].since;
+        let round_robin = matches!(
+            class,
+            HigherClass::Realtime {
+                round_robin: true,
+                ..
+            }
+        );
+        let waits_for_equal = c.higher.first().is_some_and(|first| !class.preempts(first));
+        if round_robin && ran >= ROUND_ROBIN_SLICE && waits_for_equal {
+            c.slice_over = true;
+            c.need_resched = true;
+        }
+    }
+}
