@@ -194,14 +194,17 @@ impl CpuMask {
     }
 
     /// Makes this mask `a ∩ b`, without allocating when it has the room.
+    #[inline]
     pub fn assign_and(&mut self, a: &Self, b: &Self) {
         let len = a.words.len().min(b.words.len());
         if self.words.len() < len {
             self.words = vec![0; len].into_boxed_slice();
         }
-        for (i, word) in self.words.iter_mut().enumerate() {
-            *word = if i < len { a.words[i] & b.words[i] } else { 0 };
+        let (low, high) = self.words.split_at_mut(len);
+        for ((word, a), b) in low.iter_mut().zip(&a.words).zip(&b.words) {
+            *word = a & b;
         }
+        high.fill(0);
     }
 
     /// Keeps only members of `other`.
