@@ -246,9 +246,12 @@ impl CoreWalk<'_> {
                     ones(cores)
                 };
                 busy += count;
-                if form.has_singles {
-                    singles += ones(cores & single);
-                }
+                let count_single = if form.has_singles {
+                    ones(cores & single)
+                } else {
+                    0
+                };
+                singles += count_single;
                 if KNOWS || (LEARNS && tally.known.is_some()) {
                     tally.after += count;
                 } else {
@@ -257,21 +260,21 @@ impl CoreWalk<'_> {
                     } else {
                         0
                     };
-                    let early = cores & below_lowest(first);
                     if first == 0 {
                         before += count;
+                        singles_before += count_single;
+                        cores = 0;
                     } else {
+                        let early = cores & below_lowest(first);
                         let count_early = ones(early);
                         before += count_early;
+                        singles_before += ones(early & single);
                         tally.after += count - count_early - 1;
                         tally.known = Some(cpu_at(i, first));
+                        // Without the known core, which is the lowest that is left.
+                        cores &= !early;
+                        cores &= cores.wrapping_sub(1);
                     }
-                    if form.has_singles {
-                        singles_before += ones(early & single);
-                    }
-                    // Without the known core, which is the lowest that is left.
-                    cores &= !early;
-                    cores &= cores.wrapping_sub(1);
                 }
                 if cores != 0 {
                     for (bit, mask) in masks.leading_idle.iter().enumerate() {
