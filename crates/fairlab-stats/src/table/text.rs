@@ -53,12 +53,14 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Aligned for a terminal or a mail: two blanks between columns, none at the end of a line.
+    /// Aligned for a terminal or a mail: two blanks between columns, none at the end of a line. A
+    /// table whose headings are all empty has no line for them.
     #[must_use]
     pub fn to_text(&self) -> String {
         let widths = self.widths();
+        let has_headings = self.headings.iter().any(|heading| !heading.is_empty());
         let mut text = String::new();
-        for row in self.lines() {
+        for row in self.lines().skip(usize::from(!has_headings)) {
             let cells = row.iter().zip(&widths).zip(&self.aligns);
             let cells = cells.map(|((cell, width), align)| pad(cell, *width, *align));
             text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
@@ -159,6 +161,13 @@ mod tests {
         table.row(["x|y", "10.25"]);
         table.row(["short"]);
         table
+    }
+
+    #[test]
+    fn empty_headings_take_no_line() {
+        let mut table = Table::new([("", Align::Left), ("", Align::Right)]);
+        table.row(["wakeups", "7"]);
+        assert_eq!(table.to_text(), "wakeups  7\n");
     }
 
     #[test]
