@@ -32,12 +32,27 @@ impl FairRq {
 
     /// Prefers an entity and its ancestors at the next pick.
     pub(crate) fn set_next_buddy(&mut self, ents: &Entities, id: EntityId) {
+        self.mark_upward(ents, id, |queue| &mut queue.next);
+    }
+
+    fn set_last_buddy(&mut self, ents: &Entities, id: EntityId) {
+        self.mark_upward(ents, id, |queue| &mut queue.last);
+    }
+
+    /// Puts an entity and its ancestors into a place of their queues, up to the first that is not
+    /// queued or idle.
+    fn mark_upward(
+        &mut self,
+        ents: &Entities,
+        id: EntityId,
+        place: impl Fn(&mut CfsRq) -> &mut EntityId,
+    ) {
         let mut at = id;
         while at != EntityId::NONE {
             if !ents[at].on_rq || self.is_idle_entity(ents, at) {
                 return;
             }
-            self.queues[ents[at].queue as usize].next = at;
+            *place(&mut self.queues[ents[at].queue as usize]) = at;
             at = ents[at].parent;
         }
     }
@@ -91,17 +106,6 @@ impl FairRq {
             self.set_last_buddy(ents, curr);
         }
         Resched::Now
-    }
-
-    fn set_last_buddy(&mut self, ents: &Entities, id: EntityId) {
-        let mut at = id;
-        while at != EntityId::NONE {
-            if !ents[at].on_rq || self.is_idle_entity(ents, at) {
-                return;
-            }
-            self.queues[ents[at].queue as usize].last = at;
-            at = ents[at].parent;
-        }
     }
 
     pub(crate) fn preempt_eevdf(

@@ -149,8 +149,9 @@ impl BalanceView for Ops<'_, '_> {
 
     fn task_h_load(&self, id: TaskId) -> u64 {
         let task = &self.world.tasks[id.index()];
-        let queue = &self.world.cpus[task.cpu].queue.avg.avg;
-        task.avg.load_avg * queue.load_avg / (queue.load_avg + 1)
+        self.world.cpus[task.cpu]
+            .queue
+            .task_h_load(task.avg.load_avg)
     }
 
     fn task_util(&self, id: TaskId) -> u64 {

@@ -58,6 +58,14 @@ impl FairQueue {
         nr > 0 && nr == self.rq.h_nr_idle()
     }
 
+    /// Share of a task with this `load_avg` in the load of the queue. There are no groups here.
+    ///
+    /// Differs from Linux: the queue's load is that of now, not of the first reader of the jiffy.
+    pub(crate) fn task_h_load(&self, load_avg: u64) -> u64 {
+        let queue = self.avg.avg.load_avg;
+        load_avg * queue / (queue + 1)
+    }
+
     /// PELT time of `now`. Interrupts take no time of their own here, so `clock_task` is `now`.
     ///
     /// Offset by a second: a signal that was last updated at zero would count as new.

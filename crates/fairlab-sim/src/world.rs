@@ -230,8 +230,9 @@ impl MachineView for View<'_> {
     }
 
     fn task_h_load(&self, task: &TaskView<'_>, signals: &Signals) -> u64 {
-        let queue = &self.world.cpus[task.cpu].queue.avg.avg;
-        signals.load_avg * queue.load_avg / (queue.load_avg + 1)
+        self.world.cpus[task.cpu]
+            .queue
+            .task_h_load(signals.load_avg)
     }
 
     #[inline]
