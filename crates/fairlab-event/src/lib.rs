@@ -1,10 +1,11 @@
 //! Scheduling events as plain data: what the kernel's tracepoints say, and what the simulator emits.
 //!
 //! The one place where simulator and auditor meet. An event carries no file format and no state;
-//! the meaning of each kind is that of the tracepoint with the same name.
+//! the meaning of each kind is that of the tracepoint with the same name. A [`TaskId`] is the
+//! thread's number (`pid` in the tracepoints); the idle tasks, which all have 0, are `None`.
 #![no_std]
 
-use fairlab_units::{CpuId, TaskId, Timestamp};
+use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 
 /// One event: when, on which CPU it was recorded, and what happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +27,33 @@ pub enum SwitchState {
     Sleeping,
     /// It has exited (`X`).
     Dead,
+    /// It sleeps and signals do not wake it (`D`).
+    Uninterruptible,
+    /// Stopped by a signal (`T`).
+    Stopped,
+    /// Stopped by a tracer (`t`).
+    Traced,
+    /// It has exited and waits for its parent (`Z`).
+    Zombie,
+    /// A parked kernel thread (`P`).
+    Parked,
+    /// A kernel thread that sleeps without counting as load (`I`).
+    Idle,
+    /// The recording does not say.
+    Unknown,
 }
+
+impl SwitchState {
+    /// Is the task still on the queue?
+    #[must_use]
+    pub const fn is_runnable(self) -> bool {
+        matches!(self, Self::Runnable)
+    }
+}
+
+/// A name of a task (`comm`), as a number: whoever makes the events keeps the table of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NameId(pub u32);
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,5 +114,45 @@ pub enum EventKind {
     Exit {
         /// The task.
         task: TaskId,
+    },
+    /// The task has this name from now on. Recordings write the name into every event; here it
+    /// comes once, before the first event of the task, and again when it changes.
+    Named {
+        /// The task.
+        task: TaskId,
+        /// Its name.
+        name: NameId,
+    },
+    /// The task has this kernel priority from now on: 0 to 99 real-time, 100 to 139 nice -20 to 19,
+    /// negative deadline. Comes once and on every change, as [`Self::Named`].
+    Priority {
+        /// The task.
+        task: TaskId,
+        /// Its priority, as in `prev_prio`.
+        prio: i16,
+    },
+    /// `sched_stat_runtime`: the task has run for so long since the last such event.
+    StatRuntime {
+        /// The task.
+        task: TaskId,
+        /// Time that it ran.
+        runtime: Nanos,
+    },
+    /// `cpu_idle`: the CPU of the event enters an idle state, or leaves it (`None`).
+    CpuIdle {
+        /// Number of the state in the governor's table.
+        state: Option<u32>,
+    },
+    /// `cpu_frequency`.
+    CpuFrequency {
+        /// The CPU whose clock changes.
+        target: CpuId,
+        /// Its new frequency in kHz.
+        khz: u32,
+    },
+    /// Events of this CPU are missing here: the recording lost them.
+    Lost {
+        /// How many, where the recording says so.
+        count: Option<u64>,
     },
 }
