@@ -90,6 +90,7 @@ const SIM: &str = "fairlab-sim";
 const EXPERIMENT: &str = "fairlab-experiment";
 const MACHINES: &str = "fairlab-machines";
 const BENCH: &str = "fairlab-bench";
+const RESULTS: &str = "fairlab-results";
 const FACADE: &str = "fairlab";
 
 /// The table, by layer.
@@ -113,11 +114,12 @@ pub const ARROWS: &[Row] = &[
     // 4: edges
     row(4, EXPERIMENT,    &[UNITS, KERNEL, RNG, TOPOLOGY, STATS, POLICY, WORKLOAD, SIM]).and_others(),
     row(4, MACHINES,      &[UNITS, KERNEL, TOPOLOGY]).and_others(),
+    row(4, RESULTS,       &[STATS]).and_others(),
     row(4, BENCH,         &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, STATS, POLICY]).and_others(),
     // 5: faces
     row(5, FACADE,        &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD, SIM]),
-    row(5, "fairlab-cli", &[FACADE, EXPERIMENT, MACHINES, BENCH]).and_others(),
-    row(5, "xtask",       &[FACADE, UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD, SIM, EXPERIMENT, MACHINES, BENCH]).and_others(),
+    row(5, "fairlab-cli", &[FACADE, EXPERIMENT, MACHINES, RESULTS, BENCH]).and_others(),
+    row(5, "xtask",       &[FACADE, UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD, SIM, EXPERIMENT, MACHINES, RESULTS, BENCH]).and_others(),
 ];
 
 /// The row of the crate called `name`.
