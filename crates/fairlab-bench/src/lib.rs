@@ -1,8 +1,25 @@
 //! Measurements on this host, for real.
 //!
-//! So far: the tick counter of this CPU, which tables of ticks around a piece of code are made of.
-//! This crate knows no scheduling terms.
+//! ```text
+//!   load::fork, pipe, hackbench, schbench, tbench    real processes, threads, pipes and sockets
+//!        |
+//!        v
+//!   Measured: rows with a unit and a direction       in the words of the tool that is modelled
+//! ```
+//!
+//! [`ticks`] reads the tick counter of this CPU, which tables of ticks around a piece of code are
+//! made of. The loads are those of the tools that scheduler developers quote, and print what these
+//! print; where a load has to assume something about the tool, its file says so.
 
 mod sys;
 
+mod cpus;
+mod error;
+mod measured;
+
+pub mod load;
+
+pub use cpus::CpuList;
+pub use error::BenchError;
+pub use measured::{Better, Measured, Row};
 pub use sys::{TICK_UNIT, ticks};

@@ -1,4 +1,10 @@
-//! The tick counter. The one place of this crate with unsafe code.
+//! The tick counter, and processes made with fork. The one place of this crate with unsafe code.
+
+use std::ffi::{CString, c_char};
+use std::fmt;
+use std::io;
+
+use rustix::process::Pid;
 
 /// What [`ticks`] counts on this kind of host.
 pub const TICK_UNIT: &str = if cfg!(target_arch = "x86_64") {
@@ -30,6 +36,75 @@ pub fn ticks() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     let start = START.get_or_init(Instant::now);
     u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The exit code of a child whose program could not be started, as shells have it.
+const CANNOT_START: i32 = 127;
+
+/// A program with its arguments, ready for execve: between fork and execve nothing may be allocated.
+pub struct Program {
+    words: Vec<CString>,
+    /// Points into `words`, and ends with a null pointer.
+    arguments: Vec<*const c_char>,
+}
+
+impl Program {
+    /// The program at the path `words[0]`, with all of `words` as arguments and an environment
+    /// without variables.
+    pub fn new(words: Vec<CString>) -> Self {
+        let arguments = words.iter().map(|word| word.as_ptr());
+        let arguments = arguments.chain([core::ptr::null()]).collect();
+        Self { words, arguments }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, word) in self.words.iter().enumerate() {
+            let blank = if index == 0 { "" } else { " " };
+            write!(f, "{blank}{}", word.to_string_lossy())?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes a child that ends at once, without running what was registered for the end of this process.
+#[allow(unsafe_code)]
+pub fn fork_exit() -> io::Result<Pid> {
+    // SAFETY: the child calls nothing but `_exit`, which may be called between fork and execve, so
+    // other threads of this process do not matter.
+    match unsafe { libc::fork() } {
+        // SAFETY: ends the calling process; there is no precondition.
+        0 => unsafe { libc::_exit(0) },
+        child => parent(child),
+    }
+}
+
+/// Makes a child that becomes `program`; its exit code is 127 when it cannot.
+#[allow(unsafe_code)]
+pub fn fork_exec(program: &Program) -> io::Result<Pid> {
+    let environment: [*const c_char; 1] = [core::ptr::null()];
+    let path = program.arguments[0];
+    // SAFETY: the child calls nothing but `execve` and `_exit`, which may be called between fork
+    // and execve, so other threads of this process do not matter.
+    match unsafe { libc::fork() } {
+        0 => {
+            // SAFETY: both arrays end with a null pointer, and what they point to lives in `program`,
+            // of which the child has its own copy.
+            unsafe { libc::execve(path, program.arguments.as_ptr(), environment.as_ptr()) };
+            // SAFETY: ends the calling process; there is no precondition.
+            unsafe { libc::_exit(CANNOT_START) }
+        }
+        child => parent(child),
+    }
+}
+
+fn parent(child: libc::pid_t) -> io::Result<Pid> {
+    // Negative is the error; zero is the child, which does not come here.
+    if child < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Pid::from_raw(child).ok_or_else(io::Error::last_os_error)
 }
 
 #[cfg(test)]

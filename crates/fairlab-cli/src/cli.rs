@@ -1,11 +1,15 @@
 //! What can be typed. Only clap's structs: checks live where the values are used.
 
+mod bench;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use fairlab::kernel::Kernel;
 
 use crate::kernel_arg::parse_kernel;
+
+pub use bench::*;
 
 /// The Linux fair scheduler's CPU placement and balancing: models, simulator, tools.
 #[derive(Debug, Parser)]
@@ -37,6 +41,8 @@ pub enum Verb {
     Run(RunVerb),
     /// Simulate a workload under two kernels over several seeds, and say what differs
     Compare(CompareVerb),
+    /// Measure on this host, for real
+    Bench(BenchVerb),
     /// Print a completion script for a shell
     #[command(hide = true)]
     Completions(CompletionsVerb),

@@ -24,6 +24,7 @@ fn main_help() {
               kernels   Releases and features: list them, show one, or say what differs between two
               run       Simulate a workload once: what the modelled tool would print, and what the scheduler did
               compare   Simulate a workload under two kernels over several seeds, and say what differs
+              bench     Measure on this host, for real
               help      Print this message or the help of the given subcommand(s)
 
             Options:

@@ -1,0 +1,54 @@
+//! What a measurement gave.
+
+/// Is more of it good or bad?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Times and latencies.
+    Lower,
+    /// Rates.
+    Higher,
+}
+
+/// One figure of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What the tool calls it: `fork+exit`, `wakeup 99.0th`.
+    pub name: String,
+    /// `us`, `s`, `MB/s`, `ops/s` ...
+    pub unit: &'static str,
+    /// Is more of it good or bad?
+    pub better: Better,
+    /// The value.
+    pub value: f64,
+}
+
+impl Row {
+    /// A row where less is better.
+    pub fn lower(name: impl Into<String>, unit: &'static str, value: f64) -> Self {
+        Self {
+            name: name.into(),
+            unit,
+            better: Better::Lower,
+            value,
+        }
+    }
+
+    /// A row where more is better.
+    pub fn higher(name: impl Into<String>, unit: &'static str, value: f64) -> Self {
+        Self {
+            name: name.into(),
+            unit,
+            better: Better::Higher,
+            value,
+        }
+    }
+}
+
+/// One run of a load: what its tool would print, and the figures in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// In the tool's own form, with the line end.
+    pub text: String,
+    /// The figures, the most quoted first.
+    pub rows: Vec<Row>,
+}
