@@ -87,7 +87,7 @@ fn check(row: &Row, package: &Package, workspace: &Metadata, problems: &mut Vec<
                     row.name, row.layer
                 ));
             }
-        } else if is_ours && !row.may_use.contains(&name) {
+        } else if is_ours && !row.may_use(name) {
             problems.push(format!(
                 "{} -> {name} is not an arrow of the table",
                 row.name
