@@ -51,6 +51,19 @@ impl SwitchState {
     }
 }
 
+/// Why a task did not run, in the words of the scheduler's statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DelayCause {
+    /// It waited for a CPU (`sched_stat_wait`).
+    Wait,
+    /// It slept, and signals could wake it (`sched_stat_sleep`).
+    Sleep,
+    /// It slept uninterruptibly (`sched_stat_blocked`).
+    Blocked,
+    /// Of the blocked time, what it waited for a device (`sched_stat_iowait`).
+    IoWait,
+}
+
 /// A name of a task (`comm`), as a number: whoever makes the events keeps the table of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(pub u32);
@@ -137,6 +150,22 @@ pub enum EventKind {
         task: TaskId,
         /// Time that it ran.
         runtime: Nanos,
+    },
+    /// `sched_stat_wait`, `_sleep`, `_blocked`, `_iowait`: for how long the task did not run, and why.
+    StatDelay {
+        /// The task.
+        task: TaskId,
+        /// What it waited for.
+        cause: DelayCause,
+        /// How long.
+        delay: Nanos,
+    },
+    /// The CPU of the event runs this task, `None` the idle task. No tracepoint of its own: the
+    /// recording says it beside another event, and no switch told of it (at its start, or because
+    /// events were lost).
+    Running {
+        /// The task.
+        task: Option<TaskId>,
     },
     /// `cpu_idle`: the CPU of the event enters an idle state, or leaves it (`None`).
     CpuIdle {

@@ -1,0 +1,78 @@
+//! What all readers write to.
+
+use fairlab_event::NameId;
+use fairlab_units::{CpuId, Timestamp};
+
+use crate::counts::Counts;
+use crate::ledger::{Jump, Ledger};
+use crate::names::Names;
+use crate::raw::RawEvent;
+use crate::tasks::Tasks;
+
+/// Tables that fill up while events are decoded, and the decoded events themselves.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub names: Names,
+    pub tasks: Tasks,
+    pub counts: Counts,
+    pub ledger: Ledger,
+    /// Decoded events in time order, not yet delivered.
+    pub ready: Vec<RawEvent>,
+}
+
+/// Something that gives events in time order.
+pub(crate) trait Reader {
+    /// Appends some events to `ctx.ready`; false at the end. May append none and still go on.
+    fn fill(&mut self, ctx: &mut Context) -> bool;
+}
+
+impl Context {
+    pub(crate) fn new() -> Self {
+        Self {
+            names: Names::default(),
+            tasks: Tasks::new(),
+            counts: Counts::default(),
+            ledger: Ledger::default(),
+            ready: Vec::new(),
+        }
+    }
+
+    /// The number of the name in the kernel's fixed array. Nearly always the task has the same name
+    /// as before, and then one comparison of 16 bytes settles it.
+    #[inline]
+    pub(crate) fn comm16(&mut self, pid: u32, comm: [u8; 16]) -> u32 {
+        let packed = u128::from_le_bytes(comm);
+        let task = self.tasks.get(pid);
+        if task.comm == packed && task.name != crate::raw::NONE {
+            return task.name;
+        }
+        task.comm = packed;
+        let end = comm.iter().position(|&byte| byte == 0).unwrap_or(16);
+        let name = self.names.intern(&comm[..end]).0;
+        self.tasks.get(pid).name = name;
+        name
+    }
+
+    /// The number of a name of any length, without a zero at its end.
+    pub(crate) fn comm(&mut self, pid: u32, comm: &[u8]) -> u32 {
+        let task = self.tasks.get(pid);
+        let known = task.name;
+        if self.names.is(NameId(known), comm) {
+            return known;
+        }
+        let name = self.names.intern(comm).0;
+        let task = self.tasks.get(pid);
+        task.name = name;
+        // Not the bytes of this name, so the quick test must not hit.
+        task.comm = 0;
+        name
+    }
+
+    pub(crate) fn jump(&mut self, cpu: u32, from: u64, to: u64) {
+        self.ledger.jump(Jump {
+            cpu: CpuId(cpu),
+            from: Timestamp(from),
+            to: Timestamp(to),
+        });
+    }
+}

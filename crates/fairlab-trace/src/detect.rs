@@ -1,0 +1,70 @@
+//! Which format it is, by content.
+
+use crate::context::{Context, Reader};
+use crate::error::OpenError;
+use crate::metadata::{Format, Metadata};
+use crate::source::Source;
+use crate::text;
+use crate::unwrap::Input;
+
+/// A reader with what is known before the first event.
+pub(crate) struct Opened {
+    pub reader: Box<dyn Reader>,
+    pub format: Format,
+    pub metadata: Metadata,
+}
+
+/// Opens the right reader.
+pub(crate) fn open_reader(
+    name: &str,
+    input: &Input,
+    ctx: &mut Context,
+) -> Result<Opened, OpenError> {
+    match input {
+        Input::One(source) => open_file(source, ctx),
+        Input::Tree(files) => open_tree(name, files, ctx),
+    }
+}
+
+fn open_file(source: &Source, ctx: &mut Context) -> Result<Opened, OpenError> {
+    let head = source.bytes(0, 4096);
+    let unknown = |what: String| OpenError::Unknown {
+        name: source.name().to_owned(),
+        what,
+    };
+    if head.is_empty() {
+        return Err(unknown("the file is empty".into()));
+    }
+    if looks_like_text(&head) {
+        return text::open(source, ctx);
+    }
+    let shown: Vec<String> = head
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Err(unknown(format!("it begins with {}", shown.join(" "))))
+}
+
+fn open_tree(
+    name: &str,
+    files: &[(String, Source)],
+    ctx: &mut Context,
+) -> Result<Opened, OpenError> {
+    if let [(_, only)] = files {
+        return open_file(only, ctx);
+    }
+    Err(OpenError::Unknown {
+        name: name.to_owned(),
+        what: format!("{} files, and no `metadata` among them", files.len()),
+    })
+}
+
+/// Is it text? Names of tasks may hold any byte, so a few odd ones are no proof.
+fn looks_like_text(head: &[u8]) -> bool {
+    let odd = head
+        .iter()
+        .filter(|&&byte| byte < 0x20 && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x1b))
+        .count();
+    !head.contains(&0) && odd * 50 <= head.len()
+}

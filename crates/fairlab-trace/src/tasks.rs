@@ -1,0 +1,59 @@
+//! What is known of each task: the name that was last decoded, and what was last delivered.
+
+use std::collections::HashMap;
+
+use crate::raw::{NO_PRIO, NONE};
+
+/// One task.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task {
+    /// The 16 bytes of the name that were last decoded.
+    pub comm: u128,
+    /// The name that they stand for, or [`NONE`].
+    pub name: u32,
+    /// The name that was last delivered, or [`NONE`].
+    pub told_name: u32,
+    /// The priority that was last delivered, or [`NO_PRIO`].
+    pub told_prio: i16,
+}
+
+const FRESH: Task = Task {
+    comm: 0,
+    name: NONE,
+    told_name: NONE,
+    told_prio: NO_PRIO,
+};
+
+/// Tasks per block of the table.
+const BLOCK: usize = 64;
+/// Above this the numbers are no real ones (the kernel's limit is 2^22) and go to a slower table.
+const DIRECT: u32 = 1 << 22;
+
+/// All tasks, by number. Blocks are made on first use; two loads find a task.
+#[derive(Debug)]
+pub(crate) struct Tasks {
+    blocks: Vec<Option<Box<[Task; BLOCK]>>>,
+    others: HashMap<u32, Task>,
+}
+
+impl Tasks {
+    pub(crate) fn new() -> Self {
+        Self {
+            blocks: Vec::new(),
+            others: HashMap::new(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&mut self, pid: u32) -> &mut Task {
+        if pid >= DIRECT {
+            return self.others.entry(pid).or_insert(FRESH);
+        }
+        let block = pid as usize / BLOCK;
+        if block >= self.blocks.len() {
+            self.blocks.resize_with(block + 1, || None);
+        }
+        let block = self.blocks[block].get_or_insert_with(|| Box::new([FRESH; BLOCK]));
+        &mut block[pid as usize % BLOCK]
+    }
+}

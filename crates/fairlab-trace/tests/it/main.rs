@@ -1,0 +1,4 @@
+//! The readers against recordings of others and against files made here.
+
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod recorded;

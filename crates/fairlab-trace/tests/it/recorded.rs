@@ -1,0 +1,150 @@
+//! Recordings that others made: the events by kind are those that other tools count.
+//!
+//! The files are no part of this repository: `FAIRLAB_DATA` says where they are.
+
+use std::path::PathBuf;
+
+use fairlab_trace::{Recording, open};
+
+fn traces() -> Option<PathBuf> {
+    let root = std::env::var_os("FAIRLAB_DATA")
+        .map_or_else(|| PathBuf::from("../../../shared"), PathBuf::from);
+    let folder = root.join("data/traces");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("skipped: no recordings at {}", folder.display());
+    None
+}
+
+/// Reads the file to its end and compares the counts.
+fn check(file: &str, counts: &[(&str, u64)]) -> Option<Recording> {
+    let mut recording = open(traces()?.join(file)).unwrap();
+    let mut last = fairlab_units::Timestamp::ZERO;
+    for event in recording.by_ref() {
+        assert!(event.time >= last, "{file}: {event:?} after {last:?}");
+        last = event.time;
+    }
+    for &(name, count) in counts {
+        assert_eq!(recording.counts().get(name), count, "{file}: {name}");
+    }
+    for &(name, _) in counts
+        .iter()
+        .filter(|(name, _)| name.starts_with("sched_s"))
+    {
+        let row = recording.counts().iter().find(|row| row.name == name);
+        assert!(row.is_some(), "{file}: {name}");
+    }
+    Some(recording)
+}
+
+#[test]
+fn old_text_of_trace_cmd_is_read() {
+    let Some(recording) = check(
+        "lisa-trace_txt.txt",
+        &[("sched_switch", 1856), ("sched_wakeup", 1068)],
+    ) else {
+        return;
+    };
+    assert_eq!(recording.metadata().nr_cpus, Some(6));
+    assert!(recording.ledger().is_clean(), "{:?}", recording.ledger());
+}
+
+#[test]
+fn systrace_text_with_groups_of_tasks_is_read() {
+    let Some(recording) = check(
+        "trappy-surfaceflinger.systrace.txt",
+        &[("sched_switch", 715), ("sched_wakeup", 421)],
+    ) else {
+        return;
+    };
+    assert_eq!(recording.metadata().nr_cpus, Some(8));
+    assert!(recording.ledger().is_clean(), "{:?}", recording.ledger());
+}
+
+#[test]
+fn a_handful_of_lines_is_read() {
+    check(
+        "trappy-trace_sched.txt",
+        &[("sched_wakeup", 2), ("sched_wakeup_new", 2)],
+    );
+}
+
+#[test]
+fn packed_systrace_text_is_read() {
+    for (file, counts) in [
+        (
+            "catapult-android_systrace.txt.gz",
+            &[("sched_switch", 11074), ("sched_wakeup", 6827)][..],
+        ),
+        (
+            "android-launcher_scroll.systrace.txt.gz",
+            &[
+                ("sched_switch", 16397),
+                ("sched_wakeup", 8681),
+                ("sched_waking", 8681),
+            ],
+        ),
+        (
+            "android-xiaomi_launcher.systrace.txt.gz",
+            &[
+                ("sched_switch", 58652),
+                ("sched_wakeup", 32400),
+                ("sched_waking", 0),
+            ],
+        ),
+    ] {
+        let Some(recording) = check(file, counts) else {
+            return;
+        };
+        assert_eq!(recording.ledger().nr_unparsed(), 0, "{file}");
+    }
+}
+
+#[test]
+fn a_dump_in_a_kernel_log_is_read_with_its_losses() {
+    let Some(recording) = check(
+        "rcutorture-boost-ftrace-dump.dmesg.txt",
+        &[("sched_switch", 1132), ("sched_wakeup", 540)],
+    ) else {
+        return;
+    };
+    let ledger = recording.ledger();
+    assert_eq!(ledger.nr_losses(), 16);
+    assert_eq!(ledger.nr_unparsed(), 0, "{:?}", ledger.unparsed());
+    // The sixteen numbers of the file.
+    assert_eq!(ledger.lost_events().0, 200_644_354);
+}
+
+#[test]
+fn excerpts_of_placements_at_fork_are_read() {
+    let Some(recording) = check(
+        "zen3-stream-fork-placement.txt",
+        &[("sched_wakeup_new", 14)],
+    ) else {
+        return;
+    };
+    // The second excerpt is from an earlier run.
+    assert_eq!(recording.ledger().nr_jumps(), 1);
+    check(
+        "zen3-stream-16-threads-fork-placement.txt",
+        &[("sched_wakeup_new", 16)],
+    );
+}
+
+#[test]
+fn old_perf_script_text_is_read_up_to_its_cut_ends() {
+    let Some(recording) = check(
+        "perf-sched-script-stress-ng.txt",
+        &[
+            ("sched_switch", 7),
+            ("sched_wakeup", 3),
+            ("sched_migrate_task", 1),
+            ("sched_stat_runtime", 7),
+        ],
+    ) else {
+        return;
+    };
+    // The destination of the migration is cut off.
+    assert_eq!(recording.ledger().nr_unparsed(), 1);
+}
