@@ -188,6 +188,7 @@ Placement {
     EAS_ALL_DOMAINS             "xx....." "energy-aware placement counts prev among the spare candidates"
     TTWU_QUEUE                  "xxxxxxx" "remote wakeups are queued on the target's list"
     TTWU_QUEUE_IDLE             "...xxxx" "an idle target inside the LLC is woken through its list as well"
+    AFFINITY_DISTRIBUTE         "..xxxxx" "tasks driven off their CPU by a change of affinity are spread over the allowed ones in turn (v5.7, from memory); before, all go to the first"
     SCHED_CACHE                 "......x" "processes have a preferred LLC; the balancer brings tasks there"
 }
 Utilization {

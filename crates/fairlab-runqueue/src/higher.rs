@@ -84,6 +84,12 @@ impl HigherQueue {
         (!self.waiting.is_empty()).then(|| self.waiting.remove(0).1)
     }
 
+    /// Takes out a task, wherever it waits. True when it did.
+    pub fn remove(&mut self, task: u32) -> bool {
+        let at = self.waiting.iter().position(|(_, other)| *other == task);
+        at.map(|at| self.waiting.remove(at)).is_some()
+    }
+
     /// The class of the task that runs next.
     #[must_use]
     pub fn first(&self) -> Option<HigherClass> {
@@ -126,6 +132,9 @@ mod tests {
         // Preempted: before its equals, but not before a higher priority.
         queue.push_front(6, fifo(10));
         assert_eq!(queue.first(), Some(deadline(100)));
+        queue.push_back(7, fifo(99));
+        assert!(queue.remove(7));
+        assert!(!queue.remove(7));
         let mut order = Vec::new();
         while let Some(task) = queue.pop_first() {
             order.push(task);

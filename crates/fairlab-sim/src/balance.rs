@@ -8,7 +8,7 @@ use fairlab_policy::balance::{
     Kick,
 };
 use fairlab_rng::Rng;
-use fairlab_runqueue::{DequeueFlags, EnqueueFlags, Policy, Resched, WakeFlags};
+use fairlab_runqueue::{Policy, Resched};
 use fairlab_units::{CpuId, CpuMask, Nanos, TaskId, Timestamp};
 
 use crate::costs::{CostTable, Distance};
@@ -130,16 +130,24 @@ impl BalanceView for Ops<'_, '_> {
         c.curr.filter(|_| c.curr_higher.is_none())
     }
 
+    fn current_may_run(&self, src: CpuId, cpu: CpuId) -> bool {
+        let curr = self.world.cpus[src].curr;
+        curr.is_none_or(|id| {
+            let allowed = self.world.tasks[id.index()].allowed;
+            self.world.mask(allowed).test(cpu)
+        })
+    }
+
     fn task(&self, id: TaskId) -> BalanceTask<'_> {
         let task = &self.world.tasks[id.index()];
         let entity = &self.world.ents[task.entity];
         BalanceTask {
-            allowed: &self.world.all,
+            allowed: self.world.mask(task.allowed),
             is_running: task.phase == Phase::Running,
             is_delayed: entity.is_delayed(),
             is_fair: true,
             is_sched_idle: entity.policy() == Policy::Idle,
-            is_per_cpu_kthread: false,
+            is_per_cpu_kthread: self.world.is_per_cpu_kthread(task),
             is_blocked_donor: false,
             is_buddy: false,
             exec_start: entity.exec_start().0,
@@ -196,12 +204,7 @@ impl BalanceOps for Ops<'_, '_> {
     }
 
     fn detach(&mut self, id: TaskId, src: CpuId, dst: CpuId) {
-        let task = &mut self.world.tasks[id.index()];
-        let queue = &mut self.world.cpus[src].queue;
-        // The request of the source's last accounting is moot: its running task stays.
-        let _ = queue.dequeue(&mut self.world.ents, task, DequeueFlags::MOVE, self.now);
-        queue.detach(&self.world.ents, task, self.now);
-        task.cpu = dst;
+        self.world.detach(id, src, dst, self.now);
         self.actions.push(Action::Moved {
             task: id,
             from: src,
@@ -211,35 +214,7 @@ impl BalanceOps for Ops<'_, '_> {
     }
 
     fn attach(&mut self, id: TaskId, dst: CpuId) {
-        let task = &mut self.world.tasks[id.index()];
-        let cpu = &mut self.world.cpus[dst];
-        let flags = EnqueueFlags {
-            migrated: true,
-            ..EnqueueFlags::MOVED
-        };
-        let queue = &mut cpu.queue;
-        let request = queue.enqueue(&mut self.world.ents, task, flags, self.now);
-        if task.phase == Phase::Sleeping {
-            // A sleeper whose dequeue was delayed stays delayed on its new CPU, and preempts nobody.
-            return;
-        }
-        let request = if cpu.curr_higher.is_some() {
-            request
-        } else if cpu.curr.is_some() {
-            let pending = if cpu.need_resched {
-                Resched::Now
-            } else {
-                Resched::None
-            };
-            let flags = WakeFlags {
-                fork: false,
-                pending,
-            };
-            let entity = task.entity;
-            request.or(queue.check_preempt(&mut self.world.ents, entity, flags, self.now))
-        } else {
-            Resched::Now
-        };
+        let request = self.world.attach(id, dst, self.now);
         let moved = self
             .actions
             .iter_mut()

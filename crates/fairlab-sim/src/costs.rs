@@ -130,6 +130,9 @@ pub struct CostTable {
     pub fork: Nanos,
     /// Exit.
     pub exit: Nanos,
+    /// A change of a task's affinity or nice value, in the caller: a system call, and the task taken
+    /// off its queue and put back, which is about the work of a wakeup.
+    pub set_attribute: Nanos,
     /// Speed of each busy thread of a core, by the number of busy threads (1, 2, ...), in 1024ths.
     pub smt_speed: [u32; 8],
 }
@@ -165,6 +168,7 @@ impl Default for CostTable {
             idle_exit: [(Nanos(0), Nanos(300)), (us(20), us(2)), (us(600), us(30))],
             fork: us(60),
             exit: us(25),
+            set_attribute: Nanos(800),
             // SMT2 gains about 25 percent in throughput, SMT4 about 60, SMT8 about 90 (published
             // Power9 and x86 SMT scaling).
             smt_speed: [1024, 640, 500, 410, 345, 300, 268, 243],

@@ -18,6 +18,8 @@ pub(crate) struct Cpu {
     pub(crate) slice_over: bool,
     pub(crate) curr: Option<TaskId>,
     pub(crate) online: bool,
+    /// Its stopper runs: nobody else does, and the CPU is not idle.
+    pub(crate) stopper: bool,
     /// A reschedule is due as soon as the CPU looks.
     pub(crate) need_resched: bool,
     /// A lazy request: it becomes due at the next tick.
@@ -69,7 +71,11 @@ impl Cpu {
     /// `idle_cpu`: nothing runs, nothing is queued, no wakeup is on its way.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        self.online && self.curr.is_none() && self.nr_running() == 0 && self.wake_list.is_empty()
+        self.online
+            && self.curr.is_none()
+            && !self.stopper
+            && self.nr_running() == 0
+            && self.wake_list.is_empty()
     }
 
     /// Books the time since the last change between busy and idle.

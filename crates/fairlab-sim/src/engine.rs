@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairlab_event::{EventKind, SchedEvent};
-use fairlab_kernel::Kernel;
+use fairlab_kernel::{Feature, Kernel};
 use fairlab_pelt::{EntityState, SchedAvg};
 use fairlab_policy::balance::{BalanceScratch, BalanceState};
 use fairlab_policy::{IdleMasks, Scratch};
@@ -13,6 +13,7 @@ use fairlab_topology::{Domains, Machine};
 use fairlab_units::{CpuId, Nanos, PerCpu, TaskId, Timestamp};
 use fairlab_workload::{End, ProgramId, Workload};
 
+use crate::attributes::SpreadOver;
 use crate::balance::Action;
 use crate::costs::{CostTable, Distances, mask_words};
 use crate::cpu::Cpu;
@@ -22,7 +23,7 @@ use crate::metrics::{Counts, CpuTime, RunResult};
 use crate::observer::{Observer, SectionTimer};
 use crate::resources::Resources;
 use crate::task::{Phase, Task};
-use crate::world::{IdleTask, Shared, World, jiffies_at};
+use crate::world::{AllowedId, IdleTask, Shared, World, jiffies_at};
 
 /// How a run is set up, beside machine and workload.
 #[derive(Clone, Debug)]
@@ -121,6 +122,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) scratch: Scratch,
     pub(crate) seed: u64,
     pub(crate) alive: usize,
+    pub(crate) spread_over: SpreadOver,
     /// Per task: did its last wakeup move it?
     pub(crate) moved: Vec<bool>,
     pub(crate) samples: Vec<Vec<u64>>,
@@ -172,6 +174,7 @@ impl<'a> Engine<'a> {
             slice_over: false,
             curr: None,
             online: online.test(id),
+            stopper: false,
             need_resched: false,
             lazy_resched: false,
             resched_sent: false,
@@ -191,6 +194,9 @@ impl<'a> Engine<'a> {
             max_idle_balance_cost: migration_cost,
             wake_avg_idle: (0, 0),
         });
+        let masks = core::iter::once(online.clone())
+            .chain(workload.masks.iter().map(|mask| mask.and(&online)))
+            .collect();
         let nodes = PerCpu::from_fn(nr, |id| {
             machine
                 .cpu(id)
@@ -222,6 +228,7 @@ impl<'a> Engine<'a> {
                 scan_cost: vec![0; domains.domains().len()],
                 active: online.clone(),
                 all: online,
+                masks,
                 jiffies: 0,
                 nodes,
             },
@@ -241,6 +248,7 @@ impl<'a> Engine<'a> {
             scratch: Scratch::new(nr),
             seed: options.seed,
             alive: 0,
+            spread_over: SpreadOver::new(kernel.has(Feature::AFFINITY_DISTRIBUTE)),
             moved: Vec::new(),
             samples: vec![Vec::new(); workload.metrics.len()],
             wakeup_delay: Vec::new(),
@@ -261,7 +269,9 @@ impl<'a> Engine<'a> {
         }
         let first = self.world.active.first().unwrap_or_default();
         for &program in &self.workload.start {
-            let id = self.new_task(program, first);
+            let id = self.new_task(program, first, None);
+            let first = self.allowed_cpu(id, first);
+            self.world.tasks[id.index()].cpu = first;
             if self.workload.stacked && self.world.tasks[id.index()].higher.is_none() {
                 self.init_util(id, first);
                 self.activate(id, first, first, EnqueueFlags::NEW, true);
@@ -345,8 +355,14 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A new task, asleep, that belongs to `cpu`.
-    pub(crate) fn new_task(&mut self, program: ProgramId, cpu: CpuId) -> TaskId {
+    /// A new task, asleep, that belongs to `cpu`. It may run where its program says, or else where
+    /// its parent may.
+    pub(crate) fn new_task(
+        &mut self,
+        program: ProgramId,
+        cpu: CpuId,
+        parent: Option<TaskId>,
+    ) -> TaskId {
         let id = TaskId::from_index(self.world.tasks.len());
         let spec = &self.workload.programs[program.index()];
         let entity = self.world.ents.add_task(spec.nice, Policy::Normal);
@@ -357,6 +373,18 @@ impl<'a> Engine<'a> {
             .tasks
             .push(Task::new(id, entity, program, cpu, self.now, avg, rng));
         self.set_class(id);
+        let own = spec.allowed.map(AllowedId::of);
+        let allowed = own
+            .filter(|own| !self.world.mask(*own).is_empty())
+            .or_else(|| parent.map(|parent| self.world.tasks[parent.index()].allowed))
+            .unwrap_or_default();
+        let task = &mut self.world.tasks[id.index()];
+        task.allowed = allowed;
+        task.is_kthread = spec.is_kthread;
+        if allowed != AllowedId::ALL {
+            self.observer
+                .affinity(self.now, id, &self.world.masks[allowed.index()]);
+        }
         self.moved.push(false);
         self.alive += 1;
         id

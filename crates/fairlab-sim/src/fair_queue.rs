@@ -7,7 +7,8 @@
 use fairlab_kernel::Kernel;
 use fairlab_pelt::{EntityState, PeltClock, PeltTime, QueueAvg, QueueState, SchedAvg, Speed};
 use fairlab_runqueue::{
-    DequeueFlags, Dequeued, EnqueueFlags, Entities, EntityId, FairRq, Resched, RqConfig, WakeFlags,
+    Change, DequeueFlags, Dequeued, EnqueueFlags, Entities, EntityId, FairRq, Resched, RqConfig,
+    WakeFlags,
 };
 use fairlab_units::Timestamp;
 
@@ -164,6 +165,40 @@ impl FairQueue {
                 .subtract_runnable_load(&self.kernel, &task.avg, &state);
         }
         left
+    }
+
+    /// Changes a task of this CPU, queued or not, and the load that follows from its weight.
+    pub(crate) fn change(
+        &mut self,
+        ents: &mut Entities,
+        task: &mut Task,
+        change: Change,
+        now: Timestamp,
+    ) -> Resched {
+        let is_attached = !task.avg.last_update_time.is_never();
+        if ents[task.entity].is_on_rq() {
+            self.update_load(ents, task, now);
+        } else if is_attached {
+            self.avg.sync(
+                &self.kernel,
+                &mut task.avg,
+                &EntityState::task(ents[task.entity].weight().0, false, false),
+            );
+        }
+        let old = self.entity_state(ents, task.entity);
+        let resched = self.rq.change(ents, task.entity, change, now);
+        let new = self.entity_state(ents, task.entity);
+        if old.weight != new.weight {
+            // The load of a task between two queues is on none of them.
+            let mut nowhere = QueueAvg::default();
+            let queue = if is_attached {
+                &mut self.avg
+            } else {
+                &mut nowhere
+            };
+            queue.reweight(&self.kernel, &mut task.avg, &old, &new);
+        }
+        resched
     }
 
     /// Brings the averages of a sleeping task up to its queue's (`sync_entity_load_avg`).

@@ -29,9 +29,15 @@ impl Engine<'_> {
         };
     }
 
-    /// Wakes a task of a higher class on `cpu`, on behalf of `this`.
-    pub(crate) fn wake_higher(&mut self, id: TaskId, cpu: CpuId, this: CpuId) {
+    /// Wakes a task of a higher class on `cpu` if it may run there, on behalf of `this`. It is `new`
+    /// when it was just forked.
+    pub(crate) fn wake_higher(&mut self, id: TaskId, cpu: CpuId, this: CpuId, new: bool) {
         let now = self.now;
+        let target = self.allowed_cpu(id, cpu);
+        if target != cpu && !new {
+            self.note_migration(id, cpu, target);
+        }
+        let cpu = target;
         self.set_class(id);
         let task = &mut self.world.tasks[id.index()];
         let Some(class) = task.higher else { return };
@@ -42,9 +48,16 @@ impl Engine<'_> {
         let idle_before = target.curr.is_none();
         target.higher.push_back(id.0, class);
         let preempts = idle_before || target.curr_higher.is_none_or(|curr| class.preempts(curr));
-        let kind = EventKind::Wakeup {
-            task: id,
-            target: cpu,
+        let kind = if new {
+            EventKind::WakeupNew {
+                task: id,
+                target: cpu,
+            }
+        } else {
+            EventKind::Wakeup {
+                task: id,
+                target: cpu,
+            }
         };
         self.emit(this, kind);
         self.note_idle(cpu);

@@ -13,6 +13,7 @@
 //! Where to start: [`run`]; then `engine.rs` (the loop), `ops.rs` (what programs do), `wake.rs` (where
 //! tasks go), `schedule.rs` (what a CPU runs), `balance.rs`.
 
+mod attributes;
 mod balance;
 mod costs;
 mod cpu;
@@ -21,6 +22,7 @@ mod event_queue;
 mod fair_queue;
 mod higher;
 mod metrics;
+mod moves;
 mod observer;
 mod ops;
 mod resources;

@@ -2,7 +2,7 @@
 
 use fairlab_event::SchedEvent;
 use fairlab_policy::{Cost, Decision, Section};
-use fairlab_units::{CpuId, TaskId, Timestamp};
+use fairlab_units::{CpuId, CpuMask, TaskId, Timestamp};
 use fairlab_workload::ProgramId;
 
 /// One placement, as it was asked and answered.
@@ -31,6 +31,10 @@ pub trait Observer {
 
     /// A placement.
     fn placement(&mut self, _placement: &Placement) {}
+
+    /// From now on `task` may run on `allowed` only. Comes before the task's first event too, if it
+    /// is restricted from its start.
+    fn affinity(&mut self, _time: Timestamp, _task: TaskId, _allowed: &CpuMask) {}
 
     /// A placement that was to be explained, told in sentences, one per line. Comes after
     /// [`Self::placement`].

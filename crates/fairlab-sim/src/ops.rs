@@ -26,6 +26,8 @@ enum Step {
     Sleep,
     /// The task gives the CPU away.
     Yield,
+    /// The task may not run here any more.
+    Leave,
     /// The task is gone.
     Exit,
 }
@@ -55,6 +57,10 @@ impl Engine<'_> {
                 }
                 Step::Sleep => break self.deactivate(cpu, Phase::Sleeping),
                 Step::Exit => break self.deactivate(cpu, Phase::Dead),
+                Step::Leave => {
+                    task.pc = task.pc.wrapping_add(1);
+                    break self.leave_cpu(cpu);
+                }
                 Step::Yield => {
                     task.pc = task.pc.wrapping_add(1);
                     break self.yield_cpu(cpu);
@@ -137,6 +143,17 @@ impl Engine<'_> {
             Op::Yield => Step::Yield,
             Op::Fork(program) => {
                 self.fork(cpu, id, program);
+                Step::Paid
+            }
+            Op::SetAffinity { who, cpus } => {
+                if self.set_affinity(cpu, id, who, cpus) {
+                    Step::Leave
+                } else {
+                    Step::Paid
+                }
+            }
+            Op::SetNice { who, nice } => {
+                self.set_nice(cpu, id, who, nice);
                 Step::Paid
             }
             Op::Repeat { to, times } => {

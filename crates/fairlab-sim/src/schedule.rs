@@ -156,6 +156,7 @@ impl Engine<'_> {
         task.enter(Phase::Runnable, now);
         let c = &mut self.world.cpus[cpu];
         c.curr = None;
+        c.stopper = true;
         c.idle_since = now;
         c.token = c.token.wrapping_add(1);
         self.note_idle(cpu);
@@ -173,6 +174,11 @@ impl Engine<'_> {
 
     /// Picks what runs on `cpu` after [`Self::stop_current`].
     pub(crate) fn restart(&mut self, cpu: CpuId) {
+        if self.world.cpus[cpu].nr_running() == 0 {
+            self.newidle_balance(cpu);
+        }
+        self.world.cpus[cpu].stopper = false;
+        self.note_idle(cpu);
         if self.world.cpus[cpu].nr_running() > 0 {
             self.reschedule(cpu, SwitchState::Runnable);
         }

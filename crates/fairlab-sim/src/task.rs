@@ -7,6 +7,7 @@ use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 use fairlab_workload::{ProgramBuilder, ProgramId};
 
 use crate::metrics::TaskTime;
+use crate::world::AllowedId;
 
 /// Where a task is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,9 @@ pub(crate) struct Task {
     /// Its class, if that is above the fair one. Then `entity` is never queued.
     pub(crate) higher: Option<HigherClass>,
     pub(crate) program: ProgramId,
+    /// Where it may run.
+    pub(crate) allowed: AllowedId,
+    pub(crate) is_kthread: bool,
     /// Next operation.
     pub(crate) pc: usize,
     /// Loops that are under way: position of the `Repeat`, passes left.
@@ -80,6 +84,8 @@ impl Task {
             entity,
             higher: None,
             program,
+            allowed: AllowedId::ALL,
+            is_kthread: false,
             pc: 0,
             loops: [(0, 0); ProgramBuilder::MAX_LOOPS],
             depth: 0,

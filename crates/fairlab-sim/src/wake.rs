@@ -35,7 +35,7 @@ impl Engine<'_> {
         );
         if self.world.tasks[id.index()].higher.is_some() {
             self.charge(this, self.costs.wakeup);
-            return self.wake_higher(id, prev, this);
+            return self.wake_higher(id, prev, this, false);
         }
         let entity = self.world.tasks[id.index()].entity;
         if self.world.ents[entity].is_delayed() {
@@ -87,12 +87,12 @@ impl Engine<'_> {
 
     /// Starts a task with `program` on behalf of `parent`, which runs on `this`.
     pub(crate) fn fork(&mut self, this: CpuId, parent: TaskId, program: ProgramId) {
-        let child = self.new_task(program, this);
+        let child = self.new_task(program, this, Some(parent));
         self.counts.forks += 1;
         self.emit(this, EventKind::Fork { parent, child });
         self.charge(this, self.costs.fork);
         if self.world.tasks[child.index()].higher.is_some() {
-            return self.wake_higher(child, this, this);
+            return self.wake_higher(child, this, this, true);
         }
         let entity = self.world.tasks[child.index()].entity;
         let resched = self.world.cpus[this]

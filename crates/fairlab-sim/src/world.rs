@@ -7,6 +7,7 @@ use fairlab_runqueue::{Entities, EntityId, Policy};
 use fairlab_topology::Domains;
 use fairlab_topology::domains::{CapacityId, DomainId, GroupCapacity, SharedId};
 use fairlab_units::{CpuId, CpuMask, PerCpu, TaskId, Timestamp};
+use fairlab_workload::MaskId;
 
 use crate::cpu::Cpu;
 use crate::observer::SectionTimer;
@@ -36,6 +37,24 @@ impl IdleTask {
     }
 }
 
+/// Number of a set of CPUs where tasks may run, see [`World::masks`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct AllowedId(u32);
+
+impl AllowedId {
+    /// Every online CPU.
+    pub(crate) const ALL: Self = Self(0);
+
+    /// The online CPUs of a mask of the workload.
+    pub(crate) const fn of(mask: MaskId) -> Self {
+        Self(mask.0 + 1)
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Everything that the policy may look at.
 pub(crate) struct World<'a> {
     pub(crate) domains: &'a Domains,
@@ -49,11 +68,23 @@ pub(crate) struct World<'a> {
     pub(crate) scan_cost: Vec<u64>,
     pub(crate) active: CpuMask,
     pub(crate) all: CpuMask,
+    /// Where tasks may run: all online CPUs, and the online CPUs of each mask of the workload.
+    pub(crate) masks: Vec<CpuMask>,
     pub(crate) jiffies: u64,
     pub(crate) nodes: PerCpu<usize>,
 }
 
 impl World<'_> {
+    /// The CPUs that `id` stands for.
+    pub(crate) fn mask(&self, id: AllowedId) -> &CpuMask {
+        &self.masks[id.index()]
+    }
+
+    /// May the task run on one CPU only, and is it a thread of the kernel (`kthread_is_per_cpu`)?
+    pub(crate) fn is_per_cpu_kthread(&self, task: &Task) -> bool {
+        task.is_kthread && self.mask(task.allowed).weight() == 1
+    }
+
     /// The task that `entity` stands for: entities are made in the order of tasks and never reused.
     pub(crate) fn task_of(&self, entity: EntityId) -> TaskId {
         TaskId(entity.0)
@@ -66,11 +97,11 @@ impl World<'_> {
         TaskView {
             id,
             cpu: task.cpu,
-            allowed: &self.all,
+            allowed: self.mask(task.allowed),
             on_rq: entity.is_on_rq(),
             is_sched_idle: entity.policy() == Policy::Idle,
             is_exiting: false,
-            is_per_cpu_kthread: false,
+            is_per_cpu_kthread: self.is_per_cpu_kthread(task),
             signals: self.signals(task),
             is_new: task.avg.last_update_time.is_never(),
             uclamp: (0, 1024),

@@ -21,7 +21,7 @@ mod workload;
 pub use catalogue::{CATALOGUE, Entry, parse};
 pub use options::{OptionError, OptionSpec, Options, WorkloadError};
 pub use program::{
-    BarrierId, Class, FutexId, ListId, MetricId, Op, PipeId, Program, ProgramBuilder, ProgramId,
-    Span,
+    BarrierId, Class, FutexId, ListId, MaskId, MetricId, Op, PipeId, Program, ProgramBuilder,
+    ProgramId, Span, Who,
 };
 pub use workload::{End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};

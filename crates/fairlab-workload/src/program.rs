@@ -37,6 +37,8 @@ ids! {
     MetricId;
     /// A program of the workload.
     ProgramId;
+    /// A set of CPUs that the workload names.
+    MaskId;
 }
 
 /// A length of time, possibly random.
@@ -71,6 +73,15 @@ impl Span {
             Self::Uniform { low, high } => Nanos(low.0 + rng.below(high.0 - low.0 + 1)),
         }
     }
+}
+
+/// Whose attribute an operation changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// The task itself.
+    Myself,
+    /// Every task that runs this program now.
+    Program(ProgramId),
 }
 
 /// One operation of a task.
@@ -114,6 +125,21 @@ pub enum Op {
     Yield,
     /// Start a task with this program.
     Fork(ProgramId),
+    /// Restrict tasks to these CPUs (`sched_setaffinity`). Nothing happens when none of them is
+    /// online.
+    SetAffinity {
+        /// Whom.
+        who: Who,
+        /// Where they may run from now on.
+        cpus: MaskId,
+    },
+    /// Give tasks another nice value (`setpriority`), -20 to 19.
+    SetNice {
+        /// Whom.
+        who: Who,
+        /// The value.
+        nice: i8,
+    },
     /// Repeat from operation `to`, `times` times in all. `times` 0 is forever.
     Repeat {
         /// Index of the first operation of the loop.
@@ -150,6 +176,12 @@ pub struct Program {
     pub class: Class,
     /// Which process its tasks belong to; tasks of one process share memory.
     pub process: u32,
+    /// Where its tasks may run, until they change it. None: as the task that forks them may; the
+    /// tasks of the start, everywhere.
+    pub allowed: Option<MaskId>,
+    /// Are its tasks threads of the kernel? One that may run on one CPU only is then a per-CPU
+    /// kernel thread, which placement and balancing treat apart.
+    pub is_kthread: bool,
     /// The operations.
     pub ops: Vec<Op>,
 }
@@ -167,6 +199,8 @@ impl ProgramBuilder {
             nice: 0,
             class: Class::Fair,
             process: 0,
+            allowed: None,
+            is_kthread: false,
             ops: Vec::new(),
         })
     }
@@ -182,6 +216,27 @@ impl ProgramBuilder {
     #[must_use]
     pub fn process(mut self, process: u32) -> Self {
         self.0.process = process;
+        self
+    }
+
+    /// Sets the nice value, -20 to 19.
+    #[must_use]
+    pub fn nice(mut self, nice: i8) -> Self {
+        self.0.nice = nice;
+        self
+    }
+
+    /// Sets where the tasks may run at their start.
+    #[must_use]
+    pub fn allowed(mut self, cpus: MaskId) -> Self {
+        self.0.allowed = Some(cpus);
+        self
+    }
+
+    /// Makes the tasks kernel threads.
+    #[must_use]
+    pub fn kthread(mut self) -> Self {
+        self.0.is_kthread = true;
         self
     }
 

@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use fairlab_units::Nanos;
+use fairlab_units::{CpuMask, Nanos};
 
-use crate::program::{BarrierId, FutexId, ListId, MetricId, PipeId, Program, ProgramId};
+use crate::program::{BarrierId, FutexId, ListId, MaskId, MetricId, PipeId, Program, ProgramId};
 
 /// When a run is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,8 @@ pub struct Workload {
     pub pipes: Vec<PipeSpec>,
     /// How many tasks each barrier waits for.
     pub barriers: Vec<u32>,
+    /// The sets of CPUs that programs are restricted to.
+    pub masks: Vec<CpuMask>,
     /// What is measured.
     pub metrics: Vec<Metric>,
     /// When it is over.
@@ -106,6 +108,7 @@ impl WorkloadBuilder {
             nr_lists: 0,
             pipes: Vec::new(),
             barriers: Vec::new(),
+            masks: Vec::new(),
             metrics: Vec::new(),
             end,
             warmup: Nanos::ZERO,
@@ -142,6 +145,12 @@ impl WorkloadBuilder {
     pub fn barrier(&mut self, tasks: u32) -> BarrierId {
         self.0.barriers.push(tasks);
         BarrierId(self.0.barriers.len() as u32 - 1)
+    }
+
+    /// Adds a set of CPUs, for tasks to be restricted to.
+    pub fn mask(&mut self, cpus: CpuMask) -> MaskId {
+        self.0.masks.push(cpus);
+        MaskId(self.0.masks.len() as u32 - 1)
     }
 
     /// Adds a metric.
