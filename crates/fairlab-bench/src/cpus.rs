@@ -28,6 +28,24 @@ impl CpuList {
         &self.0
     }
 
+    /// The lowest number.
+    #[must_use]
+    pub fn first(&self) -> u32 {
+        self.0.first().copied().unwrap_or(0)
+    }
+
+    /// The highest number.
+    #[must_use]
+    pub fn last(&self) -> u32 {
+        self.0.last().copied().unwrap_or(0)
+    }
+
+    /// A list of this CPU alone.
+    #[must_use]
+    pub fn only(cpu: u32) -> Self {
+        Self(vec![cpu])
+    }
+
     /// Keeps this thread, and what it starts from now on, on these CPUs.
     pub fn pin(&self) -> Result<(), BenchError> {
         let mut set = CpuSet::new();

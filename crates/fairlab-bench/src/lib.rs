@@ -13,9 +13,11 @@
 
 mod sys;
 
+mod children;
 mod cpus;
 mod error;
 mod measured;
+mod messages;
 
 pub mod load;
 

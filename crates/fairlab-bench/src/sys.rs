@@ -40,6 +40,10 @@ pub fn ticks() -> u64 {
 
 /// The exit code of a child whose program could not be started, as shells have it.
 const CANNOT_START: i32 = 127;
+/// The exit code of a child that panicked, as that of a Rust program.
+const PANICKED: u8 = 101;
+/// The exit code of a child that came too late; nobody is left to see it.
+const PARENT_ENDED: u8 = 1;
 
 /// A program with its arguments, ready for execve: between fork and execve nothing may be allocated.
 pub struct Program {
@@ -94,6 +98,44 @@ pub fn fork_exec(program: &Program) -> io::Result<Pid> {
             unsafe { libc::execve(path, program.arguments.as_ptr(), environment.as_ptr()) };
             // SAFETY: ends the calling process; there is no precondition.
             unsafe { libc::_exit(CANNOT_START) }
+        }
+        child => parent(child),
+    }
+}
+
+/// Makes a child that runs `body`, and ends with its answer as exit code, or with 101 when it panics.
+/// The kernel kills the child when this process ends before it.
+///
+/// # Errors
+/// When this process has a second thread: that one may hold a lock, of the allocator for instance,
+/// which nobody in the child would ever give back.
+#[allow(unsafe_code)]
+pub fn fork_body(body: impl FnOnce() -> u8) -> io::Result<Pid> {
+    let threads = std::fs::read_dir("/proc/self/task")?.count();
+    if threads != 1 {
+        return Err(io::Error::other(format!(
+            "this process has {threads} threads and can only fork with one: use threads, or run it \
+             through the command"
+        )));
+    }
+    let this = rustix::process::getpid();
+    // SAFETY: this process has one thread, the one that calls, as was just counted; so all locks
+    // are free in the child, which therefore may do what it likes.
+    match unsafe { libc::fork() } {
+        0 => {
+            let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let _ = rustix::process::set_parent_process_death_signal(Some(
+                    rustix::process::Signal::KILL,
+                ));
+                // The parent may have ended before the line above.
+                if rustix::process::getppid() == Some(this) {
+                    body()
+                } else {
+                    PARENT_ENDED
+                }
+            }));
+            // SAFETY: ends the calling process; there is no precondition.
+            unsafe { libc::_exit(i32::from(code.unwrap_or(PANICKED))) }
         }
         child => parent(child),
     }

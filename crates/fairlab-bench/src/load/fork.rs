@@ -16,8 +16,8 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use fairlab_stats::Sample;
-use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 
+use crate::children::{describe, wait_for};
 use crate::sys::{self, Program};
 use crate::{BenchError, CpuList, Measured, Row};
 
@@ -190,24 +190,6 @@ impl Starter {
             status: describe(status),
             expected: "exit code 0",
         })
-    }
-}
-
-fn wait_for(child: Pid) -> Result<WaitStatus, BenchError> {
-    loop {
-        match waitpid(Some(child), WaitOptions::empty()) {
-            Ok(Some((_, status))) => return Ok(status),
-            Ok(None) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(BenchError::system("wait for a child")(error)),
-        }
-    }
-}
-
-fn describe(status: WaitStatus) -> String {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => format!("exit code {code}"),
-        (_, Some(signal)) => format!("signal {signal}"),
-        _ => format!("status {}", status.as_raw()),
     }
 }
 

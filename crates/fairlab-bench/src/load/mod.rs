@@ -1,3 +1,19 @@
 //! The loads: one file per tool that they are modelled on.
 
 pub mod fork;
+pub mod hackbench;
+pub mod pipe;
+pub mod schbench;
+pub mod tbench;
+
+use std::thread::ScopedJoinHandle;
+
+use crate::BenchError;
+
+/// Waits for a thread of a load; a panic there is a panic here.
+fn join(task: ScopedJoinHandle<'_, Result<(), BenchError>>) -> Result<(), BenchError> {
+    match task.join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
