@@ -5,6 +5,7 @@ use crate::error::OpenError;
 use crate::metadata::{Format, Metadata};
 use crate::source::Source;
 use crate::text;
+use crate::trace_dat;
 use crate::unwrap::Input;
 
 /// A reader with what is known before the first event.
@@ -34,6 +35,9 @@ fn open_file(source: &Source, ctx: &mut Context) -> Result<Opened, OpenError> {
     };
     if head.is_empty() {
         return Err(unknown("the file is empty".into()));
+    }
+    if head.starts_with(trace_dat::MAGIC) {
+        return trace_dat::open(source, ctx);
     }
     if looks_like_text(&head) {
         return text::open(source, ctx);

@@ -20,6 +20,8 @@ pub struct Ledger {
     unparsed: Vec<(u64, String)>,
     nr_unparsed: u64,
     idle_wakeups: u64,
+    overruns: Vec<(CpuId, u64)>,
+    notes: Vec<String>,
     problems: Vec<Problem>,
     nr_problems: u64,
 }
@@ -171,6 +173,19 @@ impl Ledger {
         self.idle_wakeups
     }
 
+    /// Events that the kernel's own statistics call overwritten or dropped, by CPU, over the whole
+    /// recording. May contain what [`Ledger::losses`] has.
+    #[must_use]
+    pub fn overruns(&self) -> &[(CpuId, u64)] {
+        &self.overruns
+    }
+
+    /// What the reader decided and a user should know; no damage.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Damage of the file, and what was made of it.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
@@ -220,6 +235,14 @@ impl Ledger {
             let line = line.get(..200).unwrap_or(line);
             (number, String::from_utf8_lossy(line).into_owned())
         });
+    }
+
+    pub(crate) fn overrun(&mut self, cpu: u32, count: u64) {
+        push(&mut self.overruns, Self::LONGEST, || (CpuId(cpu), count));
+    }
+
+    pub(crate) fn note(&mut self, what: impl Into<String>) {
+        push(&mut self.notes, 1000, || what.into());
     }
 
     pub(crate) fn problem(&mut self, place: impl Into<String>, what: impl Into<String>) {

@@ -58,10 +58,16 @@ mod window;
 mod source;
 mod unwrap;
 
+mod assemble;
+mod endian;
+mod layout;
+mod ring;
+
 mod detect;
 mod known;
 mod state;
 mod text;
+mod trace_dat;
 
 pub use counts::{Count, Counts};
 pub use error::OpenError;

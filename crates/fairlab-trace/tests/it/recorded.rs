@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use fairlab_trace::{Recording, open};
+use fairlab_trace::{Format, Recording, open};
 
 fn traces() -> Option<PathBuf> {
     let root = std::env::var_os("FAIRLAB_DATA")
@@ -147,4 +147,50 @@ fn old_perf_script_text_is_read_up_to_its_cut_ends() {
     };
     // The destination of the migration is cut off.
     assert_eq!(recording.ledger().nr_unparsed(), 1);
+}
+
+#[test]
+fn trace_dat_of_a_big_little_board_is_read() {
+    let Some(recording) = check(
+        "lisa-sched_load.dat",
+        &[
+            ("sched_switch", 399),
+            ("sched_migrate_task", 28),
+            ("sched_load_cfs_rq", 2437),
+            ("sched_load_se", 364),
+            ("cpu_idle", 474),
+            ("cpu_frequency", 16),
+        ],
+    ) else {
+        return;
+    };
+    assert_eq!(recording.format(), Format::TraceDat(6));
+    assert_eq!(recording.metadata().nr_cpus, Some(6));
+}
+
+#[test]
+fn a_dense_trace_dat_is_read() {
+    check(
+        "trappy-raw_trace.dat",
+        &[("sched_switch", 755), ("bprint", 2)],
+    );
+}
+
+#[test]
+fn trace_dat_of_machines_with_32_bits_is_read() {
+    for (file, switches, release) in [
+        ("kernelshark-rr.dat", 95, "4.13.9"),
+        ("kernelshark-fifo.dat", 92, "4.13.9"),
+        ("kernelshark-other.dat", 93, "4.13.9"),
+        ("raspberrypi-4cpu.dat", 4427, "4.14.62-v7"),
+    ] {
+        let Some(recording) = check(file, &[("sched_switch", switches)]) else {
+            return;
+        };
+        let metadata = recording.metadata();
+        assert_eq!(metadata.long_bits, Some(32), "{file}");
+        let found = metadata.kernel_release.as_deref().unwrap_or("");
+        assert!(found.starts_with(release), "{file}: {found}");
+        assert_eq!(recording.ledger().nr_problems(), 0, "{file}");
+    }
 }
