@@ -160,7 +160,7 @@ impl Engine<'_> {
     }
 
     /// Changes a fair task on the queue where it is, or asleep.
-    fn change(&mut self, this: CpuId, id: TaskId, change: Change) {
+    pub(crate) fn change(&mut self, this: CpuId, id: TaskId, change: Change) {
         let now = self.now;
         let task = &mut self.world.tasks[id.index()];
         let cpu = task.cpu;

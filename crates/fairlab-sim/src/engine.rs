@@ -8,7 +8,7 @@ use fairlab_pelt::{EntityState, SchedAvg};
 use fairlab_policy::balance::{BalanceScratch, BalanceState};
 use fairlab_policy::{IdleMasks, Scratch};
 use fairlab_rng::Rng;
-use fairlab_runqueue::{EnqueueFlags, Entities, HigherQueue, Policy, RqConfig};
+use fairlab_runqueue::{EnqueueFlags, Entities, HigherQueue, RqConfig};
 use fairlab_topology::{Domains, Machine};
 use fairlab_units::{CpuId, Nanos, PerCpu, TaskId, Timestamp};
 use fairlab_workload::{End, ProgramId, Workload};
@@ -19,6 +19,8 @@ use crate::costs::{CostTable, Distances, mask_words};
 use crate::cpu::Cpu;
 use crate::event_queue::{Due, EventQueue};
 use crate::fair_queue::FairQueue;
+use crate::higher::fair_policy;
+use crate::loops::LoopRow;
 use crate::metrics::{Counts, CpuTime, RunResult};
 use crate::observer::{Observer, SectionTimer};
 use crate::resources::Resources;
@@ -42,6 +44,9 @@ pub struct SimOptions {
     /// The run stops with an error when this much time has been simulated and the workload is not
     /// over: a workload that waits for itself never ends.
     pub limit: Nanos,
+    /// Things due at the same time happen in an order that this seed shuffles, instead of by kind and
+    /// insertion. Nothing that is true of every run may depend on it.
+    pub shuffle_ties: Option<u64>,
 }
 
 impl SimOptions {
@@ -55,6 +60,7 @@ impl SimOptions {
             seed,
             costs: CostTable::default(),
             limit: Nanos::from_secs(3_600),
+            shuffle_ties: None,
         }
     }
 }
@@ -121,8 +127,10 @@ pub(crate) struct Engine<'a> {
     pub(crate) tick: Nanos,
     pub(crate) scratch: Scratch,
     pub(crate) seed: u64,
+    /// Tasks that the end of the run waits for.
     pub(crate) alive: usize,
     pub(crate) spread_over: SpreadOver,
+    pub(crate) loops: Vec<LoopRow>,
     /// Per task: did its last wakeup move it?
     pub(crate) moved: Vec<bool>,
     pub(crate) samples: Vec<Vec<u64>>,
@@ -216,7 +224,7 @@ impl<'a> Engine<'a> {
         }
         Self {
             now: Timestamp::ZERO,
-            queue: EventQueue::default(),
+            queue: EventQueue::new(options.shuffle_ties),
             world: World {
                 domains,
                 kernel,
@@ -249,6 +257,7 @@ impl<'a> Engine<'a> {
             seed: options.seed,
             alive: 0,
             spread_over: SpreadOver::new(kernel.has(Feature::AFFINITY_DISTRIBUTE)),
+            loops: Vec::new(),
             moved: Vec::new(),
             samples: vec![Vec::new(); workload.metrics.len()],
             wakeup_delay: Vec::new(),
@@ -283,13 +292,16 @@ impl<'a> Engine<'a> {
 
     fn run(&mut self, limit: Nanos) -> Result<(), SimError> {
         let end = match self.workload.end {
-            End::After(span) => Timestamp(span.0),
+            End::After(span) | End::AllExitedBy(span) => Timestamp(span.0),
             End::AllExited => Timestamp(u64::MAX),
         };
         while self.alive > 0 {
             match self.queue.next_time() {
                 // Ticks of busy CPUs go on for ever, so an empty queue means that all sleep.
-                None => return self.deadlock(end),
+                None => {
+                    self.deadlock(end)?;
+                    break;
+                }
                 Some(time) if time > end => break,
                 Some(time) if time.0 > limit.0 => return Err(SimError::Limit(limit)),
                 Some(_) => {}
@@ -302,8 +314,13 @@ impl<'a> Engine<'a> {
             self.counts.steps += 1;
             self.handle(due);
         }
-        if let End::After(span) = self.workload.end {
-            self.now = Timestamp(span.0);
+        let is_cut = match self.workload.end {
+            End::After(_) => true,
+            End::AllExitedBy(_) => self.alive > 0,
+            End::AllExited => false,
+        };
+        if is_cut {
+            self.now = end;
         }
         Ok(())
     }
@@ -364,14 +381,16 @@ impl<'a> Engine<'a> {
         parent: Option<TaskId>,
     ) -> TaskId {
         let id = TaskId::from_index(self.world.tasks.len());
-        let spec = &self.workload.programs[program.index()];
-        let entity = self.world.ents.add_task(spec.nice, Policy::Normal);
+        let workload = self.workload;
+        let spec = &workload.programs[program.index()];
+        let entity = self.world.ents.add_task(spec.nice, fair_policy(spec.class));
         let weight = self.world.ents[entity].weight().0;
         let avg = SchedAvg::new_task(&self.world.kernel, &EntityState::task(weight, false, false));
         let rng = Rng::stream(self.seed, &format!("task {}", id.0));
         self.world
             .tasks
             .push(Task::new(id, entity, program, cpu, self.now, avg, rng));
+        self.world.tasks[id.index()].class = spec.class;
         self.set_class(id);
         let own = spec.allowed.map(AllowedId::of);
         let allowed = own
@@ -386,7 +405,7 @@ impl<'a> Engine<'a> {
                 .affinity(self.now, id, &self.world.masks[allowed.index()]);
         }
         self.moved.push(false);
-        self.alive += 1;
+        self.alive += usize::from(!spec.is_background);
         id
     }
 
@@ -422,6 +441,8 @@ impl<'a> Engine<'a> {
                 .iter()
                 .map(|c| (c, self.world.cpus[c].time))
                 .collect(),
+            programs: self.world.tasks.iter().map(|t| t.program).collect(),
+            loops: self.loops,
             task_time: self.world.tasks.iter().map(|t| (t.id, t.time)).collect(),
             event_hash: self.hash,
             events: self.events,

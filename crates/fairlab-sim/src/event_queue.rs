@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use fairlab_rng::Rng;
 use fairlab_units::{CpuId, TaskId, Timestamp};
 
 /// Something due.
@@ -24,16 +25,26 @@ pub(crate) enum Due {
     ActiveBalance { cpu: CpuId },
 }
 
-/// The queue. Order: time, then kind (as listed in [`Due`]), then insertion.
+/// The queue. Order: time, then kind (as listed in [`Due`]) or chance, then insertion.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<(Timestamp, u8, u64, Due)>>,
     inserted: u64,
+    /// Draws the order of what is due at the same time.
+    shuffle: Option<Rng>,
 }
 
 impl EventQueue {
+    /// An empty queue, in which this seed shuffles what is due at the same time.
+    pub(crate) fn new(shuffle: Option<u64>) -> Self {
+        Self {
+            shuffle: shuffle.map(|seed| Rng::stream(seed, "ties")),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn push(&mut self, time: Timestamp, due: Due) {
-        let class = match due {
+        let kind = match due {
             Due::Segment { .. } => 0,
             Due::WakeList { .. } => 1,
             Due::Resched { .. } => 2,
@@ -41,6 +52,10 @@ impl EventQueue {
             Due::Tick { .. } => 4,
             Due::NohzBalance { .. } => 5,
             Due::ActiveBalance { .. } => 6,
+        };
+        let class = match &mut self.shuffle {
+            Some(rng) => rng.below(256) as u8,
+            None => kind,
         };
         self.heap.push(Reverse((time, class, self.inserted, due)));
         self.inserted += 1;

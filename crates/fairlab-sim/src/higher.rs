@@ -4,7 +4,9 @@
 //! pulled; deadline tasks have no budget.
 
 use fairlab_event::EventKind;
-use fairlab_runqueue::{HigherClass, ROUND_ROBIN_SLICE, Resched};
+use fairlab_runqueue::{
+    Change, DequeueFlags, EnqueueFlags, HigherClass, Policy, ROUND_ROBIN_SLICE, Resched,
+};
 use fairlab_units::{CpuId, TaskId};
 use fairlab_workload::Class;
 
@@ -12,11 +14,11 @@ use crate::engine::Engine;
 use crate::task::Phase;
 
 impl Engine<'_> {
-    /// Gives a task the class that its program asks for. A deadline counts from now.
+    /// Gives a task the class that was asked for. A deadline counts from now.
     pub(crate) fn set_class(&mut self, id: TaskId) {
-        let program = self.world.tasks[id.index()].program;
-        self.world.tasks[id.index()].higher = match self.workload.programs[program.index()].class {
-            Class::Fair => None,
+        let task = &mut self.world.tasks[id.index()];
+        task.higher = match task.class {
+            Class::Fair | Class::Batch | Class::Idle => None,
             Class::Fifo(priority) => Some(HigherClass::Realtime {
                 priority,
                 round_robin: false,
@@ -27,6 +29,39 @@ impl Engine<'_> {
             }),
             Class::Deadline(relative) => Some(HigherClass::Deadline(self.now + relative)),
         };
+    }
+
+    /// Moves the running task of `cpu` to another class (`sched_setscheduler`). Whoever waits there
+    /// may take the CPU from it.
+    pub(crate) fn change_class(&mut self, cpu: CpuId, id: TaskId, class: Class) {
+        let now = self.now;
+        self.charge(cpu, self.costs.set_attribute);
+        self.world.tasks[id.index()].class = class;
+        let before = self.world.tasks[id.index()].higher;
+        self.set_class(id);
+        let c = &mut self.world.cpus[cpu];
+        let task = &mut self.world.tasks[id.index()];
+        let ents = &mut self.world.ents;
+        if before.is_none() && task.higher.is_some() {
+            // The request that the accounting may make is moot: see the end.
+            let _ = c.queue.dequeue(ents, task, DequeueFlags::MOVE, now);
+            c.queue.put_prev(ents, task, now);
+            c.queue.detach(ents, task, now);
+            c.queue.update_higher(now, true);
+        }
+        c.curr_higher = task.higher;
+        if task.higher.is_none() {
+            let policy = Change::Policy(fair_policy(class));
+            // Not queued when it comes from a higher class, running when it does not.
+            let _ = c.queue.change(ents, task, policy, now);
+            if before.is_some() {
+                c.queue.update_higher(now, false);
+                let _ = c.queue.enqueue(ents, task, EnqueueFlags::RESTORED, now);
+                c.queue.set_next(ents, task, now);
+            }
+        }
+        c.need_resched = true;
+        self.note_idle(cpu);
     }
 
     /// Wakes a task of a higher class on `cpu` if it may run there, on behalf of `this`. It is `new`
@@ -109,5 +144,14 @@ impl Engine<'_> {
             c.slice_over = true;
             c.need_resched = true;
         }
+    }
+}
+
+/// The policy of a task as the fair class knows it, should it be there.
+pub(crate) fn fair_policy(class: Class) -> Policy {
+    match class {
+        Class::Batch => Policy::Batch,
+        Class::Idle => Policy::Idle,
+        _ => Policy::Normal,
     }
 }

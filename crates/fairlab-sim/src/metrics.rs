@@ -1,8 +1,10 @@
 //! What a run measured.
 
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
+use fairlab_workload::ProgramId;
 
 use crate::costs::Distance;
+use crate::loops::LoopRow;
 
 /// Counts over a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,6 +83,10 @@ pub struct RunResult {
     pub cpu_time: Vec<(CpuId, CpuTime)>,
     /// Time per task, over its life.
     pub task_time: Vec<(TaskId, TaskTime)>,
+    /// Which program each task ran, by number.
+    pub programs: Vec<ProgramId>,
+    /// The passes of loops, in the order of their ends, where the workload logs them.
+    pub loops: Vec<LoopRow>,
     /// Hash over all events, for determinism checks.
     pub event_hash: u64,
     /// Number of events.

@@ -1,11 +1,12 @@
 //! Running programs: what each operation of a task does.
 
 use fairlab_policy::WakeFlags;
-use fairlab_units::{CpuId, Nanos, TaskId};
+use fairlab_runqueue::Change;
+use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 use fairlab_workload::{FutexId, MetricId, Op, PipeId, Span};
 
 use crate::engine::Engine;
-use crate::event_queue::Due;
+use crate::loops::LoopRow;
 use crate::task::Phase;
 
 /// How far the cost of copying a message spreads around its mean, in percent: caches and allocators
@@ -13,7 +14,7 @@ use crate::task::Phase;
 const COPY_SPREAD: u64 = 15;
 
 /// What comes of an operation.
-enum Step {
+pub(crate) enum Step {
     /// Go on with the next one at once.
     Next,
     /// Go on with the next one, after the kernel work that it caused.
@@ -39,6 +40,7 @@ impl Engine<'_> {
             return;
         };
         self.settle_latency(id);
+        self.log_run(id);
         loop {
             let step = self.perform(cpu, id);
             let task = &mut self.world.tasks[id.index()];
@@ -46,7 +48,7 @@ impl Engine<'_> {
                 Step::Next => task.pc = task.pc.wrapping_add(1),
                 Step::Paid => {
                     task.pc = task.pc.wrapping_add(1);
-                    if task.overhead > Nanos::ZERO {
+                    if task.overhead > Nanos::ZERO || self.world.cpus[cpu].need_resched {
                         break self.start_segment(cpu);
                     }
                 }
@@ -56,7 +58,10 @@ impl Engine<'_> {
                     break self.start_segment(cpu);
                 }
                 Step::Sleep => break self.deactivate(cpu, Phase::Sleeping),
-                Step::Exit => break self.deactivate(cpu, Phase::Dead),
+                Step::Exit => {
+                    self.notify_parent(cpu, id);
+                    break self.deactivate(cpu, Phase::Dead);
+                }
                 Step::Leave => {
                     task.pc = task.pc.wrapping_add(1);
                     break self.leave_cpu(cpu);
@@ -82,6 +87,10 @@ impl Engine<'_> {
         match op {
             Op::Run(span) => {
                 task.work = span.sample(&mut task.rng);
+                if let Some(log) = &mut task.loop_log {
+                    log.configured_run += task.work;
+                    task.logged_since = Some(now);
+                }
                 if task.work == Nanos::ZERO {
                     Step::Next
                 } else {
@@ -93,8 +102,7 @@ impl Engine<'_> {
                     return Step::Next;
                 }
                 let span = span.sample(&mut task.rng);
-                self.queue.push(now + span, Due::Timer { task: id });
-                Step::Sleep
+                self.sleep_until(id, now + span)
             }
             Op::Wait { futex, latency } => self.wait(id, futex, latency),
             Op::Post(futex) => {
@@ -161,8 +169,88 @@ impl Engine<'_> {
                 Step::Next
             }
             Op::Exit => Step::Exit,
+            Op::Lock(mutex) => self.lock(id, mutex),
+            Op::Unlock(mutex) => self.unlock(cpu, mutex),
+            Op::CondWait { cond, mutex } => self.cond_wait(cpu, id, cond, mutex),
+            Op::Signal(cond) => self.signal(cpu, cond, 1),
+            Op::Broadcast(cond) => self.signal(cpu, cond, usize::MAX),
+            Op::SemWait(semaphore) => self.semaphore_wait(id, semaphore),
+            Op::SemPost(semaphore) => self.semaphore_post(cpu, semaphore),
+            Op::Timer { timer, period } => self.wait_for_timer(id, timer, period),
+            Op::SleepUntil(span) => {
+                let due = Timestamp::ZERO + span;
+                if std::mem::take(&mut task.granted) || due <= now {
+                    return Step::Next;
+                }
+                self.sleep_until(id, due)
+            }
+            Op::Spin(span) => self.spin(id, span),
+            Op::WaitChildren(most) => self.wait_for_children(id, most),
+            Op::SetClamp { min, max } => {
+                task.clamp = (min, max);
+                Step::Next
+            }
+            Op::SetSlice(slice) => {
+                self.charge(cpu, self.costs.set_attribute);
+                self.change(cpu, id, Change::Slice(slice));
+                Step::Paid
+            }
+            Op::SetClass(class) => {
+                if task.class == class {
+                    return Step::Next;
+                }
+                self.change_class(cpu, id, class);
+                Step::Paid
+            }
+            Op::LoopBegin { phase } => {
+                if self.workload.logs_loops {
+                    task.loop_log = Some(Box::new(LoopRow::new(id, phase, now)));
+                }
+                Step::Next
+            }
+            Op::LoopEnd => {
+                if let Some(mut row) = task.loop_log.take() {
+                    row.end = now;
+                    self.loops.push(*row);
+                }
+                Step::Next
+            }
             // `Op` may grow; an operation that this engine does not know is a fault of ours.
             other => unreachable!("operation {other:?} is not implemented"),
+        }
+    }
+
+    /// Computes until `span` has passed since the operation was first performed.
+    fn spin(&mut self, id: TaskId, span: Span) -> Step {
+        let now = self.now;
+        let task = &mut self.world.tasks[id.index()];
+        let until = match task.spin_until {
+            Some(until) => until,
+            None => {
+                let span = span.sample(&mut task.rng);
+                if let Some(log) = &mut task.loop_log {
+                    log.configured_run += span;
+                }
+                now + span
+            }
+        };
+        if now >= until {
+            task.spin_until = None;
+            return Step::Next;
+        }
+        task.spin_until = Some(until);
+        if task.loop_log.is_some() {
+            task.logged_since = Some(now);
+        }
+        Step::Again
+    }
+
+    /// A stretch of computing is over, if there was one: its wall-clock time is known now.
+    fn log_run(&mut self, id: TaskId) {
+        let now = self.now;
+        let task = &mut self.world.tasks[id.index()];
+        if let (Some(log), Some(since)) = (&mut task.loop_log, task.logged_since.take()) {
+            log.run += now - since;
         }
     }
 
@@ -234,7 +322,7 @@ impl Engine<'_> {
     }
 
     /// Lets the operation that `task` sleeps in complete, and wakes it.
-    fn grant(&mut self, cpu: CpuId, task: TaskId, flags: u32) {
+    pub(crate) fn grant(&mut self, cpu: CpuId, task: TaskId, flags: u32) {
         let target = &mut self.world.tasks[task.index()];
         target.granted = true;
         target.granted_at = self.now;

@@ -1,4 +1,4 @@
-//! What tasks wait for: futexes, lists, pipes, barriers.
+//! What tasks wait for: futexes, lists, pipes, barriers, mutexes, conditions, semaphores, timers.
 
 use std::collections::VecDeque;
 
@@ -29,6 +29,20 @@ pub(crate) struct Barrier {
     pub(crate) waiting: Vec<TaskId>,
 }
 
+/// A mutex.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mutex {
+    pub(crate) owner: Option<TaskId>,
+    pub(crate) waiting: VecDeque<TaskId>,
+}
+
+/// A semaphore.
+#[derive(Clone, Debug)]
+pub(crate) struct Semaphore {
+    pub(crate) value: u32,
+    pub(crate) waiting: VecDeque<TaskId>,
+}
+
 /// All of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Resources {
@@ -36,6 +50,12 @@ pub(crate) struct Resources {
     pub(crate) lists: Vec<Vec<FutexId>>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) barriers: Vec<Barrier>,
+    pub(crate) mutexes: Vec<Mutex>,
+    /// Per condition, who waits for it.
+    pub(crate) conds: Vec<VecDeque<TaskId>>,
+    pub(crate) semaphores: Vec<Semaphore>,
+    /// Per timer that tasks share, when it last fired.
+    pub(crate) timers: Vec<Option<Timestamp>>,
 }
 
 impl Resources {
@@ -61,6 +81,17 @@ impl Resources {
                     waiting: Vec::new(),
                 })
                 .collect(),
+            mutexes: vec![Mutex::default(); workload.nr_mutexes as usize],
+            conds: vec![VecDeque::new(); workload.nr_conds as usize],
+            semaphores: workload
+                .semaphores
+                .iter()
+                .map(|&value| Semaphore {
+                    value,
+                    waiting: VecDeque::new(),
+                })
+                .collect(),
+            timers: vec![None; workload.timers.len()],
         }
     }
 }

@@ -44,8 +44,9 @@ impl Engine<'_> {
             cpu,
             token: c.token,
         };
-        self.queue
-            .push(now + c.wall_time(task.overhead, task.work), due);
+        let end = now + c.wall_time(task.overhead, task.work);
+        let end = task.spin_until.map_or(end, |until| until.max(end));
+        self.queue.push(end, due);
     }
 
     /// The running task of `cpu` has done what it had to do.
@@ -108,7 +109,9 @@ impl Engine<'_> {
             );
         }
         if dead {
-            self.alive -= 1;
+            let program = self.world.tasks[id.index()].program;
+            let counts = !self.workload.programs[program.index()].is_background;
+            self.alive -= usize::from(counts);
             self.counts.exits += 1;
             self.charge(cpu, self.costs.exit);
             self.emit(cpu, EventKind::Exit { task: id });

@@ -4,8 +4,9 @@ use fairlab_pelt::SchedAvg;
 use fairlab_rng::Rng;
 use fairlab_runqueue::{EntityId, HigherClass};
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
-use fairlab_workload::{ProgramBuilder, ProgramId};
+use fairlab_workload::{Class, ProgramBuilder, ProgramId};
 
+use crate::loops::LoopRow;
 use crate::metrics::TaskTime;
 use crate::world::AllowedId;
 
@@ -35,6 +36,8 @@ pub(crate) struct Task {
     /// Where it may run.
     pub(crate) allowed: AllowedId,
     pub(crate) is_kthread: bool,
+    /// What its class is, or was to be before it was changed.
+    pub(crate) class: Class,
     /// Next operation.
     pub(crate) pc: usize,
     /// Loops that are under way: position of the `Repeat`, passes left.
@@ -59,6 +62,25 @@ pub(crate) struct Task {
     pub(crate) woken_at: Option<Timestamp>,
     /// Starts of the measured stretches that are under way.
     pub(crate) begun: Vec<(u32, Timestamp)>,
+    /// It was or is in the list of a condition, and has not taken the mutex again.
+    pub(crate) in_cond_wait: bool,
+    /// When the timer that it last waited for was to fire.
+    pub(crate) timer_due: Timestamp,
+    /// Last firing of its own timers.
+    timers: Vec<(u32, Option<Timestamp>)>,
+    /// It computes until this time, whatever the speed.
+    pub(crate) spin_until: Option<Timestamp>,
+    pub(crate) parent: Option<TaskId>,
+    /// Children that are alive.
+    pub(crate) children: u32,
+    /// It sleeps until it has no more children than that.
+    pub(crate) waits_for_children: Option<u32>,
+    /// Least and largest utilization that the scheduler takes it for.
+    pub(crate) clamp: (u16, u16),
+    /// The pass of a loop that is under way, where the workload logs them.
+    pub(crate) loop_log: Option<Box<LoopRow>>,
+    /// Since when it computes, for the log.
+    pub(crate) logged_since: Option<Timestamp>,
     pub(crate) avg: SchedAvg,
     pub(crate) recent_used_cpu: CpuId,
     pub(crate) wakee_flips: u32,
@@ -86,6 +108,7 @@ impl Task {
             program,
             allowed: AllowedId::ALL,
             is_kthread: false,
+            class: Class::Fair,
             pc: 0,
             loops: [(0, 0); ProgramBuilder::MAX_LOOPS],
             depth: 0,
@@ -99,6 +122,16 @@ impl Task {
             granted_at: now,
             woken_at: None,
             begun: Vec::new(),
+            in_cond_wait: false,
+            timer_due: now,
+            timers: Vec::new(),
+            spin_until: None,
+            parent: None,
+            children: 0,
+            waits_for_children: None,
+            clamp: (0, 1024),
+            loop_log: None,
+            logged_since: None,
             avg,
             recent_used_cpu: cpu,
             wakee_flips: 0,
@@ -124,6 +157,16 @@ impl Task {
 }
 
 impl Task {
+    /// Last firing of the task's own timer of this number.
+    pub(crate) fn timer(&mut self, timer: u32) -> &mut Option<Timestamp> {
+        let known = self.timers.iter().position(|(number, _)| *number == timer);
+        let at = known.unwrap_or_else(|| {
+            self.timers.push((timer, None));
+            self.timers.len() - 1
+        });
+        &mut self.timers[at].1
+    }
+
     /// Goes back to `to` for another of `times` passes, or leaves the loop. `pc` is set so that the
     /// usual step to the next operation lands right.
     pub(crate) fn repeat(&mut self, to: u32, times: u32) {

@@ -88,6 +88,8 @@ impl Engine<'_> {
     /// Starts a task with `program` on behalf of `parent`, which runs on `this`.
     pub(crate) fn fork(&mut self, this: CpuId, parent: TaskId, program: ProgramId) {
         let child = self.new_task(program, this, Some(parent));
+        self.world.tasks[child.index()].parent = Some(parent);
+        self.world.tasks[parent.index()].children += 1;
         self.counts.forks += 1;
         self.emit(this, EventKind::Fork { parent, child });
         self.charge(this, self.costs.fork);

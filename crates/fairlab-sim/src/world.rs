@@ -104,7 +104,7 @@ impl World<'_> {
             is_per_cpu_kthread: self.is_per_cpu_kthread(task),
             signals: self.signals(task),
             is_new: task.avg.last_update_time.is_never(),
-            uclamp: (0, 1024),
+            uclamp: (u64::from(task.clamp.0), u64::from(task.clamp.1)),
             preferred_node: None,
             recent_used_cpu: task.recent_used_cpu,
             wakee_flips: task.wakee_flips,

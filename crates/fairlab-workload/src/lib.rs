@@ -21,7 +21,7 @@ mod workload;
 pub use catalogue::{CATALOGUE, Entry, parse};
 pub use options::{OptionError, OptionSpec, Options, WorkloadError};
 pub use program::{
-    BarrierId, Class, FutexId, ListId, MaskId, MetricId, Op, PipeId, Program, ProgramBuilder,
-    ProgramId, Span, Who,
+    BarrierId, Class, CondId, FutexId, ListId, MaskId, MetricId, MutexId, Op, PipeId, Program,
+    ProgramBuilder, ProgramId, SemaphoreId, Span, TimerId, TimerOrigin, TimerSpec, Who,
 };
 pub use workload::{End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};

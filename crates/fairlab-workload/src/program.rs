@@ -39,6 +39,14 @@ ids! {
     ProgramId;
     /// A set of CPUs that the workload names.
     MaskId;
+    /// A mutex.
+    MutexId;
+    /// A condition variable.
+    CondId;
+    /// A counting semaphore.
+    SemaphoreId;
+    /// A timer that fires periodically.
+    TimerId;
 }
 
 /// A length of time, possibly random.
@@ -52,6 +60,12 @@ pub enum Span {
         low: Nanos,
         /// Longest.
         high: Nanos,
+    },
+    /// Exponentially distributed, as the gaps of arrivals that know nothing of each other (a Poisson
+    /// process).
+    Exponential {
+        /// Mean.
+        mean: Nanos,
     },
 }
 
@@ -71,6 +85,7 @@ impl Span {
         match self {
             Self::Fixed(span) => span,
             Self::Uniform { low, high } => Nanos(low.0 + rng.below(high.0 - low.0 + 1)),
+            Self::Exponential { mean } => Nanos(rng.exponential(mean.0)),
         }
     }
 }
@@ -149,6 +164,84 @@ pub enum Op {
     },
     /// End of the task. A program that runs out ends too.
     Exit,
+    /// Take the mutex; sleeps while another task has it.
+    Lock(MutexId),
+    /// Give the mutex back and wake the first waiter, who takes it unless somebody is faster.
+    Unlock(MutexId),
+    /// Give the mutex back, sleep until the condition is signalled, and take the mutex again
+    /// (`pthread_cond_wait`). A signal that nobody waits for is lost.
+    CondWait {
+        /// The condition.
+        cond: CondId,
+        /// The mutex.
+        mutex: MutexId,
+    },
+    /// Wake the first who waits for the condition.
+    Signal(CondId),
+    /// Wake all who wait for the condition.
+    Broadcast(CondId),
+    /// Take one from the semaphore; sleeps while it is at zero.
+    SemWait(SemaphoreId),
+    /// Add one to the semaphore, and wake the first waiter.
+    SemPost(SemaphoreId),
+    /// Sleep until the timer fires next, `period` after it fired last; see [`TimerSpec`].
+    Timer {
+        /// The timer.
+        timer: TimerId,
+        /// From one firing to the next.
+        period: Nanos,
+    },
+    /// Sleep until this much time since the start of the run has passed.
+    SleepUntil(Nanos),
+    /// Compute until this much wall-clock time has passed, whatever the speed of the CPU.
+    Spin(Span),
+    /// Become another program (`execve`): the policy may move the task, which has no caches to lose.
+    Exec,
+    /// Sleep until no more than this many children are alive.
+    WaitChildren(u32),
+    /// Ask for slices of this length (`sched_setattr`); zero goes back to the default. Kernels before
+    /// v6.12 ignore it.
+    SetSlice(Nanos),
+    /// Change the scheduling class.
+    SetClass(Class),
+    /// Clamp the utilization that the scheduler sees, on the scale of 1024.
+    SetClamp {
+        /// At least.
+        min: u16,
+        /// At most.
+        max: u16,
+    },
+    /// A pass of a loop begins, of which a [`crate::Workload`] that logs loops keeps a record.
+    LoopBegin {
+        /// Number of the phase that the pass belongs to.
+        phase: u32,
+    },
+    /// The pass ends.
+    LoopEnd,
+}
+
+/// How a timer behaves.
+///
+/// # Source
+/// The timers of rt-app 1.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerSpec {
+    /// Does each task have its own, instead of sharing one?
+    pub is_unique: bool,
+    /// Does a firing that was missed stay in the past, so that the next ones catch up? Otherwise the
+    /// timer starts anew when it is found to be late.
+    pub is_absolute: bool,
+    /// When it starts to count.
+    pub origin: TimerOrigin,
+}
+
+/// When a timer starts to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerOrigin {
+    /// This much after the start of the run.
+    Start(Nanos),
+    /// At its first use.
+    FirstUse,
 }
 
 /// The scheduling class of a task.
@@ -163,6 +256,10 @@ pub enum Class {
     RoundRobin(u8),
     /// `SCHED_DEADLINE`: each job has to be done this long after its wakeup.
     Deadline(Nanos),
+    /// `SCHED_BATCH`: never preempts at its wakeup.
+    Batch,
+    /// `SCHED_IDLE`: of the fair class, with the least weight.
+    Idle,
 }
 
 /// What a task does, and who it is.
@@ -182,6 +279,11 @@ pub struct Program {
     /// Are its tasks threads of the kernel? One that may run on one CPU only is then a per-CPU
     /// kernel thread, which placement and balancing treat apart.
     pub is_kthread: bool,
+    /// Sleeps of its tasks end up to this much late, so that wakeups can be put together
+    /// (`PR_SET_TIMERSLACK`; 50 us in most processes). Not for the classes above the fair one.
+    pub timer_slack: Nanos,
+    /// Does a run that waits for all tasks not wait for these?
+    pub is_background: bool,
     /// The operations.
     pub ops: Vec<Op>,
 }
@@ -201,8 +303,24 @@ impl ProgramBuilder {
             process: 0,
             allowed: None,
             is_kthread: false,
+            timer_slack: Nanos::ZERO,
+            is_background: false,
             ops: Vec::new(),
         })
+    }
+
+    /// Sets how late sleeps may end.
+    #[must_use]
+    pub fn timer_slack(mut self, slack: Nanos) -> Self {
+        self.0.timer_slack = slack;
+        self
+    }
+
+    /// Lets runs end that wait for all tasks to exit, while these go on.
+    #[must_use]
+    pub fn background(mut self) -> Self {
+        self.0.is_background = true;
+        self
     }
 
     /// Sets the scheduling class.

@@ -5,15 +5,20 @@ use alloc::vec::Vec;
 
 use fairlab_units::{CpuMask, Nanos};
 
-use crate::program::{BarrierId, FutexId, ListId, MaskId, MetricId, PipeId, Program, ProgramId};
+use crate::program::{
+    BarrierId, CondId, FutexId, ListId, MaskId, MetricId, MutexId, PipeId, Program, ProgramId,
+    SemaphoreId, TimerId, TimerSpec,
+};
 
 /// When a run is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// After this much time.
     After(Nanos),
-    /// When all tasks have exited.
+    /// When all tasks have exited that are not in the background.
     AllExited,
+    /// The same, or after this much time.
+    AllExitedBy(Nanos),
 }
 
 /// What the numbers of a metric are.
@@ -81,6 +86,17 @@ pub struct Workload {
     pub barriers: Vec<u32>,
     /// The sets of CPUs that programs are restricted to.
     pub masks: Vec<CpuMask>,
+    /// Number of mutexes.
+    pub nr_mutexes: u32,
+    /// Number of condition variables.
+    pub nr_conds: u32,
+    /// First value of each semaphore.
+    pub semaphores: Vec<u32>,
+    /// The timers.
+    pub timers: Vec<TimerSpec>,
+    /// Is a record kept of every pass of a loop between [`crate::Op::LoopBegin`] and
+    /// [`crate::Op::LoopEnd`]?
+    pub logs_loops: bool,
     /// What is measured.
     pub metrics: Vec<Metric>,
     /// When it is over.
@@ -109,6 +125,11 @@ impl WorkloadBuilder {
             pipes: Vec::new(),
             barriers: Vec::new(),
             masks: Vec::new(),
+            nr_mutexes: 0,
+            nr_conds: 0,
+            semaphores: Vec::new(),
+            timers: Vec::new(),
+            logs_loops: false,
             metrics: Vec::new(),
             end,
             warmup: Nanos::ZERO,
@@ -151,6 +172,37 @@ impl WorkloadBuilder {
     pub fn mask(&mut self, cpus: CpuMask) -> MaskId {
         self.0.masks.push(cpus);
         MaskId(self.0.masks.len() as u32 - 1)
+    }
+
+    /// Adds a mutex.
+    pub fn mutex(&mut self) -> MutexId {
+        self.0.nr_mutexes += 1;
+        MutexId(self.0.nr_mutexes - 1)
+    }
+
+    /// Adds a condition variable.
+    pub fn cond(&mut self) -> CondId {
+        self.0.nr_conds += 1;
+        CondId(self.0.nr_conds - 1)
+    }
+
+    /// Adds a semaphore that starts at `value`.
+    pub fn semaphore(&mut self, value: u32) -> SemaphoreId {
+        self.0.semaphores.push(value);
+        SemaphoreId(self.0.semaphores.len() as u32 - 1)
+    }
+
+    /// Adds a timer.
+    pub fn timer(&mut self, spec: TimerSpec) -> TimerId {
+        self.0.timers.push(spec);
+        TimerId(self.0.timers.len() as u32 - 1)
+    }
+
+    /// Keeps a record of every pass of the loops.
+    #[must_use]
+    pub fn log_loops(mut self) -> Self {
+        self.0.logs_loops = true;
+        self
     }
 
     /// Adds a metric.

@@ -4,4 +4,5 @@
 
 mod affinity;
 mod machines;
+mod ops;
 mod runs;
