@@ -123,7 +123,7 @@ fn utilization(c: &mut Criterion) {
         b.iter(|| -> u64 {
             let task = black_box(&task);
             cpus.iter()
-                .map(|cpu| cpu_util_without_call(&kernel, cpu, task))
+                .map(|cpu| cpu_util_without_call::<0>(&kernel, cpu, task))
                 .sum()
         });
     });

@@ -183,14 +183,25 @@ pub fn cpu_util_without(kernel: &Kernel, cpu: &CpuUtil, task: &TaskUtil) -> u64 
 }
 
 /// [`cpu_util_without`] as an ordinary call, with the utilization inside as another.
+///
+/// There is a copy for each `CALLER`, in the object of that caller, as the kernel has its own in the
+/// object of placement. So objects of the two forms can be compared.
 #[inline(never)]
 #[must_use]
-pub fn cpu_util_without_call(kernel: &Kernel, cpu: &CpuUtil, task: &TaskUtil) -> u64 {
-    cpu_util_without_body(kernel, cpu, task, cpu_util_leaving_call)
+pub fn cpu_util_without_call<const CALLER: u8>(
+    kernel: &Kernel,
+    cpu: &CpuUtil,
+    task: &TaskUtil,
+) -> u64 {
+    cpu_util_without_body(kernel, cpu, task, cpu_util_leaving_call::<CALLER>)
 }
 
 #[inline(never)]
-fn cpu_util_leaving_call(kernel: &Kernel, cpu: &CpuUtil, task: Option<&TaskUtil>) -> u64 {
+fn cpu_util_leaving_call<const CALLER: u8>(
+    kernel: &Kernel,
+    cpu: &CpuUtil,
+    task: Option<&TaskUtil>,
+) -> u64 {
     cpu_util_body(kernel, cpu, task, None, false, true)
 }
 

@@ -25,7 +25,26 @@ use crate::{MachineView, Reason, WakeFlags};
 pub use group_stats::GroupStats;
 pub use group_type::GroupType;
 
+/// The form of the utilization functions to which a build may be fixed, so that the objects of the
+/// two forms can be compared. Ordinary builds hold both, and the kernel's feature picks.
+const FIXED_FORM: Option<bool> = if cfg!(fairlab_cpu_util = "inlined") {
+    Some(true)
+} else if cfg!(fairlab_cpu_util = "called") {
+    Some(false)
+} else {
+    None
+};
+
+/// Says to which caller a copy of the called form belongs.
+const HERE: u8 = 0;
+
 impl<V: MachineView, E: Explain> Search<'_, V, E> {
+    /// Is the utilization inlined into the walks over CPUs (`CPU_UTIL_INLINE`)?
+    #[inline]
+    fn inlines_util(&self) -> bool {
+        FIXED_FORM.unwrap_or_else(|| self.has(Feature::CPU_UTIL_INLINE))
+    }
+
     /// The idlest CPU below `domain` (`find_idlest_cpu`, from v6.10 on `sched_balance_find_dst_cpu`).
     pub(crate) fn find_idlest_cpu(
         &mut self,

@@ -477,7 +477,7 @@ fn k_utilization_without_a_task() {
                 "{}",
                 kernel.release
             );
-            assert_eq!(cpu_util_without_call(&kernel, &cpu, &task), util);
+            assert_eq!(cpu_util_without_call::<0>(&kernel, &cpu, &task), util);
         };
         check(asleep, 500);
         check(

@@ -166,7 +166,7 @@ proptest! {
         );
         prop_assert_eq!(
             cpu_util_without(&kernel, &cpu, &task),
-            cpu_util_without_call(&kernel, &cpu, &task)
+            cpu_util_without_call::<0>(&kernel, &cpu, &task)
         );
     }
 

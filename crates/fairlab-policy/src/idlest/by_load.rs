@@ -1,10 +1,11 @@
 //! The idlest group by load (v5.4).
 
-use fairlab_pelt::cpu_util_without;
+use fairlab_pelt::{cpu_util_without, cpu_util_without_call};
 use fairlab_topology::DomainFlags;
 use fairlab_topology::domains::DomainId;
 use fairlab_units::CpuId;
 
+use super::HERE;
 use crate::explain::Explain;
 use crate::search::Search;
 use crate::{MachineView, Section, WakeFlags};
@@ -92,6 +93,14 @@ impl Choice {
 impl<V: MachineView, E: Explain> Search<'_, V, E> {
     /// `find_idlest_group` before its rework.
     pub(super) fn find_idlest_group_by_load(&mut self, id: DomainId, cpu: CpuId) -> Option<usize> {
+        if self.inlines_util() {
+            self.idlest_by_load::<true>(id, cpu)
+        } else {
+            self.idlest_by_load::<false>(id, cpu)
+        }
+    }
+
+    fn idlest_by_load<const INLINE: bool>(&mut self, id: DomainId, cpu: CpuId) -> Option<usize> {
         let (view, domains) = (self.view, self.domains);
         let domain = domains.domain(id);
         let mut choice = Choice::new(domain.imbalance_pct);
@@ -112,7 +121,12 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
                 self.cost.group_cpus += 1;
                 load.runnable += self.load(cpu);
                 load.avg += view.load_avg(cpu);
-                let util = cpu_util_without(self.kernel, &self.queue_util(cpu), &task);
+                let queue = self.queue_util(cpu);
+                let util = if INLINE {
+                    cpu_util_without(self.kernel, &queue, &task)
+                } else {
+                    cpu_util_without_call::<HERE>(self.kernel, &queue, &task)
+                };
                 let spare = view.capacity_of(cpu).saturating_sub(util);
                 load.spare = load.spare.max(spare);
             }

@@ -6,8 +6,8 @@ use fairlab_topology::DomainFlags;
 use fairlab_topology::domains::DomainId;
 use fairlab_units::CpuMask;
 
-use super::GroupType;
 use super::group_type::GroupSums;
+use super::{GroupType, HERE};
 use crate::explain::Explain;
 use crate::search::Search;
 use crate::{MachineView, Section};
@@ -60,7 +60,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
 
         view.enter(Section::GroupStats, &self.cost);
         // The two forms of seed measurements: the same arithmetic, inlined or called per CPU.
-        let gathered = if self.has(Feature::CPU_UTIL_INLINE) {
+        let gathered = if self.inlines_util() {
             self.gather::<true>(span, asymmetric && misfit_by_cpu)
         } else {
             self.gather::<false>(span, asymmetric && misfit_by_cpu)
@@ -135,7 +135,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             sum.util += if INLINE {
                 cpu_util_without(self.kernel, &queue, &task)
             } else {
-                cpu_util_without_call(self.kernel, &queue, &task)
+                cpu_util_without_call::<HERE>(self.kernel, &queue, &task)
             };
             if runnable {
                 let own = if is_here {
