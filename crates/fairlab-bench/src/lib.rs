@@ -20,6 +20,7 @@ mod measured;
 mod messages;
 
 pub mod load;
+pub mod policy;
 
 pub use cpus::CpuList;
 pub use error::BenchError;

@@ -1,4 +1,7 @@
-//! The tick counter, and processes made with fork. The one place of this crate with unsafe code.
+//! The tick counter, processes made with fork, and stepping through a child. The one place of this
+//! crate with unsafe code.
+
+pub mod stepping;
 
 use std::ffi::{CString, c_char};
 use std::fmt;
