@@ -69,6 +69,8 @@ mod state;
 mod text;
 mod trace_dat;
 
+mod write;
+
 pub use counts::{Count, Counts};
 pub use error::OpenError;
 pub use fairlab_event::{DelayCause, EventKind, NameId, SchedEvent, SwitchState};
@@ -76,3 +78,4 @@ pub use ledger::{Jump, Ledger, Loss, MissingKind, Problem};
 pub use metadata::{CacheShare, CpuPlace, Format, Metadata, NodeCpus, Topology};
 pub use names::Names;
 pub use recording::{Recording, from_bytes, open, open_many};
+pub use write::{About, TraceWriter, Unsaid, WriteFormat};

@@ -33,7 +33,8 @@ impl Names {
         self.texts.is_empty()
     }
 
-    pub(crate) fn intern(&mut self, name: &[u8]) -> NameId {
+    /// The number of `name`, a new one if it is new.
+    pub fn intern(&mut self, name: &[u8]) -> NameId {
         let name = name.get(..LONGEST).unwrap_or(name);
         if let Some(&id) = self.ids.get(name) {
             return id;

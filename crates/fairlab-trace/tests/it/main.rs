@@ -2,3 +2,5 @@
 
 #[allow(clippy::unwrap_used, reason = "a test")]
 mod recorded;
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod written;
