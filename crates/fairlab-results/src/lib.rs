@@ -1,6 +1,8 @@
 //! Benchmark results: what was measured, by which tool, in which variants.
 //!
 //! ```text
+//!   bytes --> lines --> readers, one per tool --> Document { blocks of measures and claims }
+//!                                                     |
 //!   fairlab-results/1 (JSON) <--> Results { series: [ Series { rows: [ Row { values } ] } ] }
 //! ```
 //!
@@ -10,11 +12,30 @@
 //!
 //! Not here: how results are measured (`fairlab-bench`), and what object files hold.
 
-mod error;
-mod json;
 mod model;
 
+mod assemble;
+mod claims;
+mod document;
+mod format;
+mod reader;
+
+mod formats;
+mod labels;
+mod number;
+mod scan;
+mod text;
+
+mod error;
+mod json;
+
+pub use assemble::{By, assemble};
+pub use claims::{ClaimReport, Contradiction, check_claims};
+pub use document::{Basis, Block, Claim, Document, Leftover, Measure};
 pub use error::ResultsError;
 pub use fairlab_stats::Direction;
+pub use format::Format;
 pub use json::{FORMAT, from_json, to_json};
 pub use model::{Data, Environment, Figures, Results, Row, Series};
+pub use number::Printed;
+pub use reader::{ReadOptions, read, read_bytes, read_file};

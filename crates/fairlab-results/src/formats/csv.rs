@@ -1,0 +1,229 @@
+//! Separated values: a header or none, columns of names and of numbers.
+
+use crate::document::Measure;
+use crate::format::Format;
+use crate::labels::is_variant;
+use crate::model::{Data, Figures};
+use crate::number::number;
+use crate::text::{Commas, Line, plain_numbers};
+
+use super::Found;
+
+/// The separator of `lines`, when they are separated values: every line has as many of it, and at
+/// least one.
+pub(crate) fn guess(lines: &[Line], is_named_so: bool) -> Option<char> {
+    let full: Vec<&Line> = lines
+        .iter()
+        .filter(|line| !line.is_blank() && !line.text.starts_with('#'))
+        .collect();
+    if full.len() < 2 {
+        return None;
+    }
+    [';', '\t', ',', '|'].into_iter().find(|&separator| {
+        let counts: Vec<usize> = full
+            .iter()
+            .map(|line| fields(&line.text, separator).len())
+            .collect();
+        let width = counts[0];
+        let is_even = width >= 2 && counts.iter().all(|count| *count == width);
+        if !is_even {
+            return false;
+        }
+        let has_number = |line: &Line| {
+            fields(&line.text, separator)
+                .iter()
+                .any(|field| value(field, separator).is_some())
+        };
+        // Bars frame tables and plots; those have other readers.
+        let is_framed = separator == '|' && full[0].text.trim_start().starts_with(['|', '+']);
+        if is_framed || !full[1..].iter().all(|line| has_number(line)) {
+            return false;
+        }
+        // `1,5` over `1,6` are numbers with a decimal comma, unless something says otherwise.
+        let header_names = fields(&full[0].text, separator)
+            .iter()
+            .all(|field| field.starts_with(|c: char| c.is_alphabetic() || c == '%' || c == '_'));
+        let is_ambiguous = separator == ',' && width == 2 && !header_names;
+        is_named_so || !is_ambiguous
+    })
+}
+
+/// Reads all of `lines`; what is not a row is left for the caller to tell.
+pub(crate) fn read(lines: &[Line], separator: char, column: Option<usize>) -> Option<Found> {
+    let mut rows: Vec<(usize, Vec<String>)> = lines
+        .iter()
+        .filter(|line| !line.is_blank() && !line.text.starts_with('#'))
+        .map(|line| (line.number, fields(&line.text, separator)))
+        .collect();
+    let width = rows.iter().map(|(_, fields)| fields.len()).max()?;
+    let is_number = |field: &String| value(field, separator).is_some();
+    let header: Option<Vec<String>> = match rows.first() {
+        Some((_, first)) if !first.iter().any(is_number) && rows.len() > 1 => {
+            Some(rows.remove(0).1)
+        }
+        _ => None,
+    };
+    let title = |at: usize| -> String {
+        match header.as_ref().and_then(|header| header.get(at)) {
+            Some(name) if !name.is_empty() => name.clone(),
+            _ => format!("column {}", at + 1),
+        }
+    };
+    if let Some(found) = header.as_ref().and_then(|header| hyperfine(header, &rows)) {
+        return Some(Found::new(Format::Hyperfine, lines.len(), found));
+    }
+    let numeric: Vec<bool> = (0..width)
+        .map(|at| {
+            let mut cells = rows
+                .iter()
+                .filter_map(|(_, fields)| fields.get(at))
+                .filter(|c| !c.is_empty())
+                .peekable();
+            cells.peek().is_some() && cells.all(|cell| is_number(cell) || is_missing(cell))
+        })
+        .collect();
+    let is_chosen = |at: usize| column.is_none_or(|column| column == at + 1);
+    let is_load = |at: usize| {
+        header.is_some() && numeric.iter().filter(|n| **n).count() > 1 && is_load(&title(at))
+    };
+    let ids: Vec<usize> = (0..width)
+        .filter(|&at| !numeric[at] || is_load(at))
+        .collect();
+    let figures: Vec<usize> = (0..width)
+        .filter(|&at| numeric[at] && !is_load(at) && is_chosen(at))
+        .collect();
+    // A column of names is that of the variants when its heading or its names say so.
+    let variant = ids.iter().copied().find(|&at| {
+        let heading = title(at).to_lowercase();
+        [
+            "kernel", "variant", "series", "version", "config", "build", "branch", "host",
+        ]
+        .contains(&heading.as_str())
+            || (!numeric[at]
+                && rows
+                    .iter()
+                    .filter_map(|(_, fields)| fields.get(at))
+                    .any(|name| is_variant(name)))
+    });
+    let columns_are_variants =
+        variant.is_none() && figures.iter().any(|&at| is_variant(&title(at)));
+    let mut measures = Vec::new();
+    for (line, fields) in &rows {
+        let mut name: Vec<String> = Vec::new();
+        for &at in ids.iter().filter(|at| Some(**at) != variant) {
+            let Some(field) = fields.get(at) else {
+                continue;
+            };
+            name.push(if numeric[at] {
+                format!("{} {field}", title(at))
+            } else {
+                field.clone()
+            });
+        }
+        let name = name.join(" ");
+        for &at in &figures {
+            let Some(value) = fields.get(at).and_then(|field| value(field, separator)) else {
+                continue;
+            };
+            let title = title(at);
+            let row = match (name.is_empty(), columns_are_variants) {
+                (true, true) => "value".to_owned(),
+                (false, true) => name.clone(),
+                (true, false) if figures.len() == 1 && header.is_none() => "value".to_owned(),
+                (true, false) => title.clone(),
+                (false, false) if figures.len() == 1 && header.is_none() => name.clone(),
+                (false, false) => format!("{name} {title}"),
+            };
+            let mut measure = Measure::value(*line, row, "", None, value);
+            measure.column = if columns_are_variants {
+                Some(title)
+            } else {
+                variant.and_then(|at| fields.get(at).cloned())
+            };
+            measures.push(measure);
+        }
+    }
+    (!measures.is_empty()).then(|| Found::new(Format::Csv, lines.len(), measures))
+}
+
+/// hyperfine's own export, in seconds.
+fn hyperfine(header: &[String], rows: &[(usize, Vec<String>)]) -> Option<Vec<Measure>> {
+    let place = |name: &str| header.iter().position(|column| column == name);
+    let (command, mean, stddev) = (place("command")?, place("mean")?, place("stddev")?);
+    let (median, min, max) = (place("median")?, place("min")?, place("max")?);
+    let measures = rows.iter().map(|(line, fields)| {
+        let get = |at: usize| fields.get(at).and_then(|field| number(field));
+        let data = Data::Figures(Figures {
+            n: None,
+            min: get(min),
+            max: get(max),
+            median: get(median),
+            mean: Some(get(mean)?),
+            stddev: get(stddev),
+        });
+        let measure = Measure::value(
+            *line,
+            "time",
+            "s",
+            Some(fairlab_stats::Direction::LowerIsBetter),
+            0.0,
+        );
+        Some(Measure { data, ..measure }.in_column(fields.get(command)?))
+    });
+    measures.collect()
+}
+
+fn is_load(title: &str) -> bool {
+    let title = title.to_lowercase();
+    [
+        "clients",
+        "threads",
+        "groups",
+        "procs",
+        "workers",
+        "tasks",
+        "size",
+        "load",
+        "nr_threads",
+        "nr_groups",
+    ]
+    .contains(&title.as_str())
+}
+
+fn is_missing(cell: &str) -> bool {
+    matches!(
+        cell,
+        "" | "-" | "NA" | "N/A" | "n/a" | "nan" | "NaN" | "null"
+    )
+}
+
+/// A cell as a number. Where the separator is not a comma, a comma is a decimal sign.
+fn value(field: &str, separator: char) -> Option<f64> {
+    let field = field.trim().trim_end_matches('%');
+    if separator != ',' && field.contains(',') {
+        return number(plain_numbers(field, Commas::Decimal).trim());
+    }
+    number(field)
+}
+
+/// The fields of a line; a field in quotes may hold separators and doubled quotes.
+fn fields(text: &str, separator: char) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut is_quoted = false;
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let Some(field) = fields.last_mut() else {
+            break;
+        };
+        match letter {
+            '"' if is_quoted && letters.peek() == Some(&'"') => {
+                letters.next();
+                field.push('"');
+            }
+            '"' => is_quoted = !is_quoted,
+            _ if letter == separator && !is_quoted => fields.push(String::new()),
+            _ => field.push(letter),
+        }
+    }
+    fields.iter().map(|field| field.trim().to_owned()).collect()
+}
