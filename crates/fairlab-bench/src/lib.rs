@@ -19,10 +19,11 @@ mod error;
 mod measured;
 mod messages;
 
+pub mod environment;
 pub mod load;
 pub mod policy;
 
 pub use cpus::CpuList;
 pub use error::BenchError;
-pub use measured::{Better, Measured, Row};
+pub use measured::{Measured, Row};
 pub use sys::{TICK_UNIT, ticks};

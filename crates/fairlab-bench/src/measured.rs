@@ -1,13 +1,6 @@
 //! What a measurement gave.
 
-/// Is more of it good or bad?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Better {
-    /// Times and latencies.
-    Lower,
-    /// Rates.
-    Higher,
-}
+use fairlab_stats::Direction;
 
 /// One figure of a tool.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,30 +8,30 @@ pub struct Row {
     /// What the tool calls it: `fork+exit`, `wakeup 99.0th`.
     pub name: String,
     /// `us`, `s`, `MB/s`, `ops/s` ...
-    pub unit: &'static str,
-    /// Is more of it good or bad?
-    pub better: Better,
+    pub unit: String,
+    /// Which way is better.
+    pub better: Direction,
     /// The value.
     pub value: f64,
 }
 
 impl Row {
     /// A row where less is better.
-    pub fn lower(name: impl Into<String>, unit: &'static str, value: f64) -> Self {
+    pub fn lower(name: impl Into<String>, unit: impl Into<String>, value: f64) -> Self {
         Self {
             name: name.into(),
-            unit,
-            better: Better::Lower,
+            unit: unit.into(),
+            better: Direction::LowerIsBetter,
             value,
         }
     }
 
     /// A row where more is better.
-    pub fn higher(name: impl Into<String>, unit: &'static str, value: f64) -> Self {
+    pub fn higher(name: impl Into<String>, unit: impl Into<String>, value: f64) -> Self {
         Self {
             name: name.into(),
-            unit,
-            better: Better::Higher,
+            unit: unit.into(),
+            better: Direction::HigherIsBetter,
             value,
         }
     }

@@ -85,17 +85,15 @@ pub fn run(clients: u32, options: &TbenchOptions) -> Result<TbenchResult, BenchE
         .local_addr()
         .map_err(BenchError::system("ask for the port"))?;
     let answers = Channel::pipe()?;
-    let mut servers = Children::default();
     let mut children = Children::default();
     for _ in 0..clients {
-        servers.start(|| server::run(&listener))?;
+        children.start(|| server::run(&listener))?;
     }
     for number in 0..clients {
         children.start(|| client::run(address, options, number, &answers.to))?;
     }
-    children.wait_all("a client of tbench")?;
-    // Their clients are gone, so they end by themselves.
-    servers.wait_all("a server of tbench")?;
+    // A server ends when its client does.
+    children.wait_all("a client or server of tbench")?;
     drop(answers.to);
     collect(clients, &answers.from)
 }

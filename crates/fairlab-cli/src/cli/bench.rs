@@ -1,8 +1,9 @@
 //! `fairlab bench`: what can be measured on this host.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use fairlab_bench::CpuList;
 use fairlab_bench::load::fork::Procedure;
+use fairlab_bench::load::schbench::Layout;
 
 use super::OutputArgs;
 
@@ -21,6 +22,14 @@ pub struct BenchVerb {
 pub enum BenchSub {
     /// Process latencies like lmbench's lat_proc: fork+exit, fork+execve, fork+/bin/sh -c
     Fork(ForkArgs),
+    /// Message threads wake workers, like schbench: percentiles of wakeup and request latencies
+    Schbench(SchbenchArgs),
+    /// Requests and replies over loopback TCP, like tbench: throughput for numbers of clients
+    Tbench(TbenchArgs),
+    /// Groups of senders and receivers, like hackbench
+    Hackbench(HackbenchArgs),
+    /// A token to and fro through two pipes, like perf bench sched pipe
+    Pipe(PipeArgs),
 }
 
 /// `fairlab bench fork`
@@ -39,7 +48,7 @@ pub struct ForkArgs {
     #[arg(long, value_name = "PATH", default_value = "/bin/true")]
     pub program: String,
     #[command(flatten)]
-    pub pin: PinArgs,
+    pub common: LoadArgs,
 }
 
 /// lmbench's words for what a child does.
@@ -63,10 +72,148 @@ impl From<ForkProcedure> for Procedure {
     }
 }
 
-/// Where a load may run.
+/// `fairlab bench schbench`
+#[derive(Debug, Args)]
+pub struct SchbenchArgs {
+    /// Message threads
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    pub message_threads: u32,
+    /// Workers per message thread [default: number of CPUs]
+    #[arg(short, long, value_name = "N")]
+    pub threads: Option<u32>,
+    /// Seconds to measure
+    #[arg(short, long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds)]
+    pub runtime: f64,
+    /// Seconds before
+    #[arg(short, long = "warmuptime", value_name = "SECONDS", default_value_t = 0.0, value_parser = seconds)]
+    pub warmup: f64,
+    /// Seconds between reports on standard error
+    #[arg(short, long = "intervaltime", value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    pub interval: f64,
+    /// Requests per second, of all message threads together; workers ask for work when 0
+    #[arg(short = 'R', long, value_name = "N", default_value_t = 0)]
+    pub rps: u32,
+    /// Raise the rate until so many percent of the CPUs are busy, then measure
+    #[arg(short = 'A', long, value_name = "PCT")]
+    pub auto_rps: Option<u32>,
+    /// Bytes that are handed over instead of thinking, as a pipe does; thinks when 0
+    #[arg(short, long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1 << 30))]
+    pub pipe: u32,
+    /// Microseconds of sleep before each think
+    #[arg(short, long = "sleep_usec", value_name = "US", default_value_t = 100)]
+    pub sleep: u64,
+    /// Matrix products of a think
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
+    pub operations: u32,
+    /// KiB of the matrices of a worker
+    #[arg(short = 'F', long = "cache_footprint", value_name = "KB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(0..=1 << 22))]
+    pub footprint: u32,
+    /// Think without the lock of the CPU
+    #[arg(short = 'L', long)]
+    pub no_locking: bool,
+    /// The present form of schbench's output, or the old one
+    #[arg(long, value_enum, default_value = "new")]
+    pub layout: SchbenchLayout,
+    #[command(flatten)]
+    pub common: LoadArgs,
+}
+
+/// A form of schbench's output.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchbenchLayout {
+    /// Wakeup latencies, request latencies, requests per second
+    New,
+    /// One list of wakeup latencies
+    Old,
+}
+
+impl From<SchbenchLayout> for Layout {
+    fn from(word: SchbenchLayout) -> Self {
+        match word {
+            SchbenchLayout::New => Self::New,
+            SchbenchLayout::Old => Self::Old,
+        }
+    }
+}
+
+/// `fairlab bench tbench`
+#[derive(Debug, Args)]
+pub struct TbenchArgs {
+    /// Numbers of clients, one after the other
+    #[arg(value_name = "CLIENTS", required = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub clients: Vec<u32>,
+    /// Seconds to measure each
+    #[arg(short = 't', long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    pub timelimit: f64,
+    /// Seconds before each [default: a fifth of the time limit]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub warmup: Option<f64>,
+    /// Same seed, same calls
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub common: LoadArgs,
+}
+
+/// `fairlab bench hackbench`
+#[derive(Debug, Args)]
+pub struct HackbenchArgs {
+    /// Groups
+    #[arg(short, long, value_name = "N", default_value_t = 10)]
+    pub groups: u32,
+    /// Senders of a group, and receivers as well
+    #[arg(short, long, value_name = "N", default_value_t = 20)]
+    pub fds: u32,
+    /// Messages from each sender to each receiver
+    #[arg(short, long, value_name = "N", default_value_t = 100)]
+    pub loops: u32,
+    /// Bytes of a message
+    #[arg(short = 's', long, value_name = "BYTES", default_value_t = 100)]
+    pub datasize: u32,
+    /// Pipes in place of sockets
+    #[arg(short, long)]
+    pub pipe: bool,
+    /// Threads
+    #[arg(short = 'T', long)]
+    pub threads: bool,
+    /// Processes (this is the default)
+    #[arg(short = 'P', long, conflicts_with = "threads")]
+    pub process: bool,
+    #[command(flatten)]
+    pub common: LoadArgs,
+}
+
+/// `fairlab bench pipe`
+#[derive(Debug, Args)]
+pub struct PipeArgs {
+    /// Tokens there and back
+    #[arg(short, long = "loop", value_name = "N", default_value_t = 1_000_000)]
+    pub loops: u64,
+    /// Threads in place of processes
+    #[arg(short = 'T', long)]
+    pub threaded: bool,
+    /// The first task stays on the first CPU of -C, the second on the last
+    #[arg(long, requires = "cpus", action = ArgAction::SetTrue)]
+    pub split: bool,
+    #[command(flatten)]
+    pub common: LoadArgs,
+}
+
+/// What all loads have.
 #[derive(Clone, Debug, Args)]
-pub struct PinArgs {
+pub struct LoadArgs {
     /// Stay on these CPUs, like 0-3,8; anywhere when not given
     #[arg(short = 'C', long = "cpu", value_name = "CPUS")]
     pub cpus: Option<CpuList>,
+    /// Run it so often; the JSON form keeps all values
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub runs: u32,
+}
+
+/// A time in seconds from 0 to a year.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=31_557_600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("seconds from 0 to a year are wanted, like 30 or 0.5".into()),
+    }
 }

@@ -1,26 +1,91 @@
 //! `fairlab bench`: measurements on this host.
 
 mod fork;
+mod hackbench;
+mod pipe;
+mod schbench;
+mod tbench;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use fairlab_bench::Measured;
+use fairlab_bench::{BenchError, Measured, environment};
+use fairlab_results::{Data, Results, Row, Series};
 
-use crate::cli::{BenchSub, BenchVerb, OutputArgs};
+use crate::cli::{BenchSub, BenchVerb, LoadArgs, OutputArgs};
+use crate::output::Format;
 
 /// Measures what was asked for.
 pub fn run(args: &BenchVerb) -> Result<ExitCode> {
     match &args.sub {
         BenchSub::Fork(sub) => fork::run(sub, &args.output),
+        BenchSub::Schbench(sub) => schbench::run(sub, &args.output),
+        BenchSub::Tbench(sub) => tbench::run(sub, &args.output),
+        BenchSub::Hackbench(sub) => hackbench::run(sub, &args.output),
+        BenchSub::Pipe(sub) => pipe::run(sub, &args.output),
     }
 }
 
-/// Prints what a load gave, in its tool's form.
-fn print(measured: &Measured, output: &OutputArgs) -> Result<ExitCode> {
-    let mut out = output.open()?;
-    write!(out, "{}", measured.text)?;
-    out.finish()?;
+/// Runs a load as often as `args` say, and prints each run in the form of its tool, or all values
+/// as `fairlab-results/1`.
+fn measure(
+    name: &str,
+    args: &LoadArgs,
+    output: &OutputArgs,
+    mut once: impl FnMut() -> Result<Measured, BenchError>,
+) -> Result<ExitCode> {
+    let format = output.format()?;
+    let environment = environment::record(std::path::Path::new("/"));
+    let mut rows: Vec<Row> = Vec::new();
+    let mut text = String::new();
+    for _ in 0..args.runs {
+        let measured = once()?;
+        if format == Format::Text && output.output.is_none() {
+            // One run may take long, so each is printed when it is there.
+            let mut out = output.open()?;
+            write!(out, "{}", measured.text)?;
+            out.finish()?;
+        }
+        text += &measured.text;
+        for row in measured.rows {
+            add(&mut rows, row);
+        }
+    }
+    match format {
+        Format::Text if output.output.is_none() => {}
+        Format::Text => {
+            let mut out = output.open()?;
+            write!(out, "{text}")?;
+            out.finish()?;
+        }
+        Format::Json => {
+            let results = Results {
+                tool: format!("fairlab bench {name}"),
+                command: std::env::args().collect(),
+                environment,
+                series: vec![Series::new(name, rows)],
+            };
+            let mut out = output.open()?;
+            write!(out, "{}", fairlab_results::to_json(&results))?;
+            out.finish()?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Appends the value of `measured` to the row of its name.
+fn add(rows: &mut Vec<Row>, measured: fairlab_bench::Row) {
+    let known = rows.iter_mut().find(|row| row.name == measured.name);
+    if let Some(Data::Values(values)) = known.map(|row| &mut row.data) {
+        values.push(measured.value);
+    } else {
+        let better = Some(measured.better);
+        rows.push(Row::new(
+            measured.name,
+            measured.unit,
+            better,
+            [measured.value],
+        ));
+    }
 }

@@ -15,11 +15,13 @@ pub fn run(args: &ForkArgs, output: &OutputArgs) -> Result<ExitCode> {
         repetitions: args.repetitions,
         warm_up: Duration::from_micros(args.warmup),
         program: args.program.clone(),
-        cpus: args.pin.cpus.clone(),
+        cpus: args.common.cpus.clone(),
         ..ForkOptions::default()
     };
     if !procedures.is_empty() {
         options.procedures = procedures;
     }
-    super::print(&fork::report(&fork::run(&options)?), output)
+    super::measure("fork", &args.common, output, || {
+        Ok(fork::report(&fork::run(&options)?))
+    })
 }
