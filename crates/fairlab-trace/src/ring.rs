@@ -70,9 +70,9 @@ impl PageLayout {
     /// Begins to read a page. `None` for what is no page.
     pub(crate) fn page<'a>(&self, bytes: &'a [u8]) -> Option<Page<'a>> {
         let time = self.endian.u64(bytes, 0)?;
-        let commit =
-            self.endian
-                .int(bytes, self.commit_offset, self.long_size, false)? as u64;
+        let commit = self
+            .endian
+            .int(bytes, self.commit_offset, self.long_size, false)? as u64;
         let size = (commit & COMMIT_MASK) as usize;
         let data = bytes.get(self.data_offset..)?;
         let is_whole = size <= data.len();

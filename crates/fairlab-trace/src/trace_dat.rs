@@ -210,8 +210,14 @@ fn finish(
                     ),
                 );
             }
+            // The size of compressed pages counts some of the headers and not others; the number of
+            // chunks says where they end.
+            let size = match compression {
+                Compression::None => data.size,
+                _ => u64::MAX,
+            };
             streams.push(CpuStream::new(
-                source.slice(data.offset, data.size),
+                source.slice(data.offset, size),
                 data.offset,
                 data.cpu,
                 compression,

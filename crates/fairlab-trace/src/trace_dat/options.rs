@@ -82,7 +82,7 @@ fn uname(text: &str, description: &mut Description) {
     if let [_, host, release, version @ .., arch] = words.as_slice() {
         description.metadata.hostname = Some((*host).to_owned());
         description.metadata.kernel_release = Some((*release).to_owned());
-        description.metadata.kernel_version = Some(version.join(" "));
+        description.metadata.kernel_version = (!version.is_empty()).then(|| version.join(" "));
         description.metadata.arch = Some((*arch).to_owned());
     }
 }
