@@ -3,6 +3,7 @@
 use crate::context::{Context, Reader};
 use crate::error::OpenError;
 use crate::metadata::{Format, Metadata};
+use crate::perf_data;
 use crate::source::Source;
 use crate::text;
 use crate::trace_dat;
@@ -24,6 +25,7 @@ pub(crate) fn open_reader(
     match input {
         Input::One(source) => open_file(source, ctx),
         Input::Tree(files) => open_tree(name, files, ctx),
+        Input::Together(sources) => open_together(name, sources, ctx),
     }
 }
 
@@ -38,6 +40,9 @@ fn open_file(source: &Source, ctx: &mut Context) -> Result<Opened, OpenError> {
     }
     if head.starts_with(trace_dat::MAGIC) {
         return trace_dat::open(source, ctx);
+    }
+    if perf_data::is_perf_data(&head) {
+        return perf_data::open(source, ctx);
     }
     if looks_like_text(&head) {
         return text::open(source, ctx);
@@ -58,10 +63,42 @@ fn open_tree(
     if let [(_, only)] = files {
         return open_file(only, ctx);
     }
+    let perf = files.iter().find(|(path, source)| {
+        last_part(path) == "data" && perf_data::is_perf_data(&source.bytes(0, 8))
+    });
+    if let Some((_, main)) = perf {
+        let others: Vec<Source> = files
+            .iter()
+            .filter(|(path, _)| last_part(path).starts_with("data."))
+            .map(|(_, source)| source.clone())
+            .collect();
+        return perf_data::open_folder(main, &others, ctx);
+    }
     Err(OpenError::Unknown {
         name: name.to_owned(),
         what: format!("{} files, and no `metadata` among them", files.len()),
     })
+}
+
+/// Opens several files of one recording.
+fn open_together(name: &str, sources: &[Source], ctx: &mut Context) -> Result<Opened, OpenError> {
+    if let Some(other) = sources
+        .iter()
+        .find(|source| !perf_data::is_perf_data(&source.bytes(0, 8)))
+    {
+        return Err(OpenError::Unknown {
+            name: name.to_owned(),
+            what: format!(
+                "several files are merged only when all of them are perf.data, and {} is not",
+                other.name()
+            ),
+        });
+    }
+    perf_data::open_many(sources, ctx)
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Is it text? Names of tasks may hold any byte, so a few odd ones are no proof.

@@ -59,12 +59,14 @@ mod source;
 mod unwrap;
 
 mod assemble;
+mod cpu_list;
 mod endian;
 mod layout;
 mod ring;
 
 mod detect;
 mod known;
+mod perf_data;
 mod state;
 mod text;
 mod trace_dat;

@@ -57,13 +57,24 @@ pub fn open(path: impl AsRef<Path>) -> Result<Recording, OpenError> {
 /// # Errors
 /// When one cannot be read or is no trace, or they are of different formats.
 pub fn open_many<P: AsRef<Path>>(paths: &[P]) -> Result<Recording, OpenError> {
-    match paths {
-        [path] => open(path),
-        _ => Err(OpenError::Unknown {
-            name: format!("{} files", paths.len()),
-            what: "several files are merged only when all of them are perf.data".into(),
-        }),
+    if let [path] = paths {
+        return open(path);
     }
+    let mut ledger = Ledger::default();
+    let mut sources = Vec::new();
+    for path in paths {
+        match unwrap::open_input(path.as_ref(), &mut ledger)? {
+            Input::One(source) => sources.push(source),
+            _ => {
+                return Err(OpenError::Unknown {
+                    name: path.as_ref().display().to_string(),
+                    what: "a folder or archive cannot be merged with others; give it alone".into(),
+                });
+            }
+        }
+    }
+    let name = format!("{} files", sources.len());
+    Recording::new(name, Input::Together(sources), ledger)
 }
 
 /// Opens a trace that is in memory; `name` is for messages.

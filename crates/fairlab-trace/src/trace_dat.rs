@@ -116,6 +116,26 @@ pub(crate) fn open(source: &Source, ctx: &mut Context) -> Result<Opened, OpenErr
     finish(source, format, compression, description, ctx)
 }
 
+/// The formats of events in the section that perf.data has of them, which begins like a file of
+/// trace-cmd; and whether the section is whole.
+pub(crate) fn read_formats(source: &Source) -> (Vec<EventFormat>, bool) {
+    let mut scan = Scan::new(source.clone(), MAGIC.len() as u64);
+    let mut formats = Vec::new();
+    let mut read = || -> Option<()> {
+        let _version = scan.string(16)?;
+        let is_big = scan.bytes(1)?.first() == Some(&1);
+        let _long_size = scan.bytes(1)?;
+        scan.endian = Endian { is_big };
+        let _page_size = scan.u32()?;
+        header::skip_pages(&mut scan)?;
+        let count = scan.u32()?;
+        header::formats(&mut scan, count, &mut formats)?;
+        header::systems(&mut scan, &mut formats)
+    };
+    let is_whole = read().is_some();
+    (formats, is_whole)
+}
+
 fn begin(scan: &mut Scan) -> Option<(u8, Endian, usize)> {
     let version = scan.string(16)?.parse().ok()?;
     let is_big = scan.bytes(1)?.first() == Some(&1);

@@ -15,6 +15,8 @@ pub(crate) enum Input {
     One(Source),
     /// A folder or an archive: the files with their paths.
     Tree(Vec<(String, Source)>),
+    /// Several files of one recording.
+    Together(Vec<Source>),
 }
 
 /// Packed within packed: deeper than this is an attack, not a trace.

@@ -26,12 +26,26 @@ pub(super) fn read(scan: &mut Scan, description: &mut Description) -> Option<()>
 
 /// `header_page` and `header_event`.
 pub(super) fn pages(scan: &mut Scan, description: &mut Description) -> Option<()> {
+    let text = page_text(scan)?;
+    description.page = PageLayout::parse(&String::from_utf8_lossy(&text), scan.endian);
+    skip_entry_text(scan)
+}
+
+/// The same without a look.
+pub(super) fn skip_pages(scan: &mut Scan) -> Option<()> {
+    page_text(scan)?;
+    skip_entry_text(scan)
+}
+
+fn page_text(scan: &mut Scan) -> Option<Vec<u8>> {
     if scan.string(12)? != "header_page" {
         return None;
     }
     let size = scan.u64()?;
-    let text = scan.bytes(size)?;
-    description.page = PageLayout::parse(&String::from_utf8_lossy(&text), scan.endian);
+    scan.bytes(size)
+}
+
+fn skip_entry_text(scan: &mut Scan) -> Option<()> {
     if scan.string(13)? != "header_event" {
         return None;
     }
@@ -42,26 +56,31 @@ pub(super) fn pages(scan: &mut Scan, description: &mut Description) -> Option<()
 /// The formats of ftrace's own events.
 pub(super) fn ftrace_formats(scan: &mut Scan, description: &mut Description) -> Option<()> {
     let count = scan.u32()?;
-    formats(scan, count, description)
+    formats(scan, count, &mut description.formats)
 }
 
 /// The formats of all tracepoints, by system.
 pub(super) fn event_formats(scan: &mut Scan, description: &mut Description) -> Option<()> {
+    systems(scan, &mut description.formats)
+}
+
+/// A count of systems, and for each its name and its formats.
+pub(super) fn systems(scan: &mut Scan, into: &mut Vec<EventFormat>) -> Option<()> {
     let systems = scan.u32()?;
     for _ in 0..systems {
         let _system = scan.string(4096)?;
         let count = scan.u32()?;
-        formats(scan, count, description)?;
+        formats(scan, count, into)?;
     }
     Some(())
 }
 
-fn formats(scan: &mut Scan, count: u32, description: &mut Description) -> Option<()> {
+/// `count` formats, each with its size before it.
+pub(super) fn formats(scan: &mut Scan, count: u32, into: &mut Vec<EventFormat>) -> Option<()> {
     for _ in 0..count {
         let size = scan.u64()?;
         let text = scan.bytes(size)?;
-        let format = EventFormat::parse(&String::from_utf8_lossy(&text));
-        description.formats.extend(format);
+        into.extend(EventFormat::parse(&String::from_utf8_lossy(&text)));
     }
     Some(())
 }
