@@ -97,6 +97,7 @@ const POLICY: &str = "fairlab-policy";
 const WORKLOAD: &str = "fairlab-workload";
 const SIM: &str = "fairlab-sim";
 const EXPERIMENT: &str = "fairlab-experiment";
+const RTAPP: &str = "fairlab-rtapp";
 const MACHINES: &str = "fairlab-machines";
 const BENCH: &str = "fairlab-bench";
 const RESULTS: &str = "fairlab-results";
@@ -124,6 +125,7 @@ pub const ARROWS: &[Row] = &[
     row(3, SIM,           &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD]).and_only(&["thiserror"]),
     // 4: edges
     row(4, EXPERIMENT,    &[UNITS, KERNEL, RNG, TOPOLOGY, STATS, POLICY, WORKLOAD, SIM]).and_others(),
+    row(4, RTAPP,         &[UNITS, WORKLOAD]).and_others(),
     row(4, MACHINES,      &[UNITS, KERNEL, TOPOLOGY]).and_others(),
     row(4, RESULTS,       &[STATS]).and_others(),
     row(4, BENCH,         &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, STATS, POLICY]).and_others(),

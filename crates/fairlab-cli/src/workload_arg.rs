@@ -1,16 +1,89 @@
 //! Reading a workload from the command line, with suggestions.
 
-use anyhow::{Error, Result, anyhow};
-use fairlab::workload::{CATALOGUE, OptionError, Workload, WorkloadError, parse};
+use anyhow::{Context, Error, Result, anyhow, bail};
+use fairlab::topology::Machine;
+use fairlab::units::Nanos;
+use fairlab::workload::{
+    CATALOGUE, OptionError, OptionSpec, Options, Workload, WorkloadError, parse,
+};
+use fairlab_rtapp::{Compiled, Host, RtApp};
 
 use crate::cli::WorkloadArgs;
 use crate::suggest::did_you_mean;
 
+/// A workload, and the file that it was read from.
+pub struct Loaded {
+    pub workload: Workload,
+    pub rtapp: Option<RtAppFile>,
+}
+
+/// A file of rt-app and its programs.
+pub struct RtAppFile {
+    pub app: RtApp,
+    pub compiled: Compiled,
+}
+
 impl WorkloadArgs {
-    /// The workload that was asked for.
-    pub fn load(&self) -> Result<Workload> {
+    /// The workload that was asked for, for `machine`. What it leaves out is said on standard error.
+    pub fn load(&self, machine: &Machine) -> Result<Loaded> {
         let text = self.workload.join(" ");
-        parse(&text).map_err(explain)
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words.split_first() {
+            Some((path, options)) if path.ends_with(".json") => {
+                let loaded = load_rtapp(path, options, machine)?;
+                let notes = loaded.rtapp.iter().flat_map(|file| &file.compiled.notes);
+                for note in notes {
+                    eprintln!("{path}:{}: {}", note.place, note.message);
+                }
+                Ok(loaded)
+            }
+            _ => Ok(Loaded {
+                workload: parse(&text).map_err(explain)?,
+                rtapp: None,
+            }),
+        }
+    }
+}
+
+/// What a file takes as options.
+const FILE_OPTIONS: &[OptionSpec] = &[OptionSpec {
+    short: 'r',
+    long: "runtime",
+    value: Some("SECONDS"),
+    doc: "simulated time, instead of what the file says",
+}];
+
+fn load_rtapp(path: &str, options: &[&str], machine: &Machine) -> Result<Loaded> {
+    let options = Options::parse(FILE_OPTIONS, options)?;
+    let duration = if options.has("runtime") {
+        Some(options.seconds("runtime", Nanos::ZERO)?)
+    } else {
+        None
+    };
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
+    let Ok(text) = String::from_utf8(bytes) else {
+        bail!("{path} is not text in UTF-8");
+    };
+    let refuse = |error| anyhow!("{path}:{error}");
+    let app = fairlab_rtapp::parse(&text).map_err(refuse)?;
+    let compiled = app
+        .compile(path, &host(machine), duration)
+        .map_err(refuse)?;
+    Ok(Loaded {
+        workload: compiled.workload.clone(),
+        rtapp: Some(RtAppFile { app, compiled }),
+    })
+}
+
+fn host(machine: &Machine) -> Host {
+    let mut capacities = vec![1024; machine.nr_cpu_ids()];
+    for cpu in machine.cpus() {
+        capacities[cpu.id.index()] = cpu.capacity;
+    }
+    Host {
+        cpus: machine.online(),
+        nodes: machine.nodes().iter().map(|node| node.id.0).collect(),
+        capacities,
     }
 }
 
@@ -47,6 +120,12 @@ pub fn help() -> String {
             let flags = format!("-{}, --{}{value}", option.short, option.long);
             text.push_str(&format!("    {flags:<30} {}\n", option.doc));
         }
+    }
+    text.push_str("  FILE.json  a workload file of rt-app\n");
+    for option in FILE_OPTIONS {
+        let value = option.value.map(|v| format!(" {v}")).unwrap_or_default();
+        let flags = format!("-{}, --{}{value}", option.short, option.long);
+        text.push_str(&format!("    {flags:<30} {}\n", option.doc));
     }
     text
 }

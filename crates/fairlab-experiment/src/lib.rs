@@ -19,6 +19,6 @@ mod worker;
 
 pub use outcome::{MetricOutcome, Outcome};
 pub use plan::{Plan, PlanError};
-pub use rows::{Row, RowUnit, rows};
+pub use rows::{LOOPS, Row, RowUnit, rows};
 pub use sections::{REPETITIONS, SectionSamples, TickClock};
 pub use worker::{execute, single};

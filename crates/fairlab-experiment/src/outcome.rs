@@ -1,9 +1,9 @@
 //! What one run of a plan said.
 
-use fairlab_sim::{Counts, RunResult};
+use fairlab_sim::{Counts, LoopRow, RunResult};
 use fairlab_stats::LatencyHistogram;
 use fairlab_units::Nanos;
-use fairlab_workload::Workload;
+use fairlab_workload::{ProgramId, Workload};
 
 use crate::sections::SectionSamples;
 
@@ -42,6 +42,10 @@ pub struct Outcome {
     /// The calls of the search for an idle core, under each kernel of the plan: the one that
     /// scheduled, and the other where it was asked beside, in the same states.
     pub idle_core: [SectionSamples; 2],
+    /// The passes of loops, where the workload logs them.
+    pub loops: Vec<LoopRow>,
+    /// The program of each task, by number.
+    pub programs: Vec<ProgramId>,
     /// Hash of all events.
     pub event_hash: u64,
     /// Number of events.
@@ -88,6 +92,8 @@ impl Outcome {
             } else {
                 [beside, main]
             },
+            loops: result.loops,
+            programs: result.programs,
             event_hash: result.event_hash,
             events: result.events,
         }

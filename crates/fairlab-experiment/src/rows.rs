@@ -1,6 +1,6 @@
 //! The table that compares two kernels: one row per figure.
 
-use fairlab_sim::Distance;
+use fairlab_sim::{Distance, LoopRow};
 use fairlab_stats::{
     Comparison, ComparisonOptions, Direction, LatencyHistogram, Sample, adjust_for_many,
 };
@@ -50,6 +50,9 @@ pub struct Row {
     pub comparison: Comparison,
 }
 
+/// Heading of the rows about passes of loops.
+pub const LOOPS: &str = "Passes of loops";
+
 /// Percentiles shown of each distribution, in tenths of a percent.
 const PERCENTILES: [u64; 4] = [500, 900, 990, 999];
 
@@ -64,7 +67,7 @@ pub fn rows(workload: &Workload, outcomes: &[Outcome], confidence: f64, seed: u6
         seed,
         rows: Vec::new(),
     };
-    if workload.end == End::AllExited {
+    if matches!(workload.end, End::AllExited | End::AllExitedBy(_)) {
         let group = "Completion";
         let elapsed = |o: &Outcome| Some(o.elapsed.0 as f64 / 1e9);
         table.row(
@@ -88,6 +91,9 @@ pub fn rows(workload: &Workload, outcomes: &[Outcome], confidence: f64, seed: u6
             Direction::HigherIsBetter,
             rate,
         );
+    }
+    if workload.logs_loops {
+        passes(&mut table);
     }
     table.percentiles("Delay from wakeup to running", |o| &o.wakeup_delay);
     let group = "Scheduler";
@@ -131,6 +137,33 @@ pub fn rows(workload: &Workload, outcomes: &[Outcome], confidence: f64, seed: u6
         Some(o.utilization * 100.0)
     });
     table.finish()
+}
+
+/// What rt-app's logs say, over all threads.
+fn passes(table: &mut Table<'_>) {
+    let group = LOOPS;
+    let mean = |o: &Outcome, value: fn(&LoopRow) -> f64| {
+        let nr = o.loops.len();
+        (nr > 0).then(|| o.loops.iter().map(value).sum::<f64>() / nr as f64)
+    };
+    table.row(
+        group,
+        "rate",
+        RowUnit::PerSecond,
+        Direction::HigherIsBetter,
+        |o| Some(o.loops.len() as f64 / (o.elapsed.0 as f64 / 1e9)),
+    );
+    let lower = Direction::LowerIsBetter;
+    table.row(group, "mean run", RowUnit::Usec, lower, |o| {
+        mean(o, |row| row.run.0 as f64 / 1e3)
+    });
+    table.row(group, "mean wu_lat", RowUnit::Usec, lower, |o| {
+        mean(o, |row| row.woken_late.0 as f64 / 1e3)
+    });
+    let higher = Direction::HigherIsBetter;
+    table.row(group, "mean slack", RowUnit::Usec, higher, |o| {
+        mean(o, |row| row.slack as f64 / 1e3)
+    });
 }
 
 struct Table<'a> {

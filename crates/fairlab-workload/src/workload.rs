@@ -46,6 +46,8 @@ pub enum Report {
     Schbench,
     /// One line with the time, as hackbench does.
     Hackbench,
+    /// Figures of each thread and phase, as in the logs of rt-app.
+    RtApp,
     /// No form of its own.
     Plain,
 }

@@ -15,7 +15,7 @@ use fairlab::stats::Verdict;
 use fairlab::topology::Machine;
 use fairlab::workload::Workload;
 use fairlab_bench::{TICK_UNIT, ticks};
-use fairlab_experiment::{Outcome, Plan, Row, TickClock, execute, rows};
+use fairlab_experiment::{LOOPS, Outcome, Plan, Row, TickClock, execute, rows};
 
 use crate::cli::CompareVerb;
 use crate::output::Format;
@@ -48,7 +48,9 @@ impl Comparison<'_> {
     /// Is some figure of the workload itself proven worse?
     fn is_worse(&self) -> bool {
         let own = |row: &&Row| {
-            row.group == "Completion" || self.workload.metrics.iter().any(|m| m.title == row.group)
+            row.group == "Completion"
+                || row.group == LOOPS
+                || self.workload.metrics.iter().any(|m| m.title == row.group)
         };
         self.rows
             .iter()
@@ -66,8 +68,8 @@ pub fn run(args: &CompareVerb) -> Result<ExitCode> {
         );
     };
     let format = args.output.format()?;
-    let workload = args.workload.load()?;
     let machine = args.machine.load()?;
+    let workload = args.workload.load(&machine)?.workload;
     let cpus = available_parallelism().map_or(1, NonZero::get);
     let plan = Plan {
         machine: &machine,

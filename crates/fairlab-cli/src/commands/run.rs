@@ -1,5 +1,7 @@
 //! `fairlab run`: one simulated run.
 
+mod rtapp;
+
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -14,6 +16,7 @@ use serde::Serialize;
 use crate::cli::RunVerb;
 use crate::commands::latency::Latency;
 use crate::output::{Format, Output, Style};
+use crate::workload_arg::Loaded;
 
 /// The JSON form.
 #[derive(Serialize)]
@@ -25,6 +28,8 @@ struct Report {
     seed: u64,
     elapsed_ns: u64,
     metrics: Vec<MetricReport>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    threads: Vec<rtapp::Thread>,
     wakeup_delay: Latency,
     counts: CountReport,
     reasons: Vec<ReasonReport>,
@@ -96,12 +101,13 @@ impl Observer for Stories {
 
 /// Simulates once and prints what came of it.
 pub fn run(args: &RunVerb) -> Result<ExitCode> {
-    let workload = args.workload.load()?;
     let machine = args.machine.load()?;
+    let loaded = args.workload.load(&machine)?;
+    let workload = &loaded.workload;
     let format = args.output.format()?;
     let plan = Plan {
         machine: &machine,
-        workload: &workload,
+        workload,
         kernels: vec![args.kernel.kernel],
         runs: 1,
         seed: args.seed.seed,
@@ -115,7 +121,7 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
         count: args.explain_count,
     };
     let outcome = &single(&plan, args.explain, &mut stories)?;
-    let stories = tell(&workload, stories);
+    let stories = tell(workload, stories);
     if args.explain.is_some() && stories.is_empty() {
         let hint = "no such task was placed, or nothing happened after that time";
         bail!(
@@ -125,9 +131,9 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
     }
     let mut out = args.output.open()?;
     match format {
-        Format::Json => out.json(&report(args, &machine, &workload, outcome, stories))?,
+        Format::Json => out.json(&report(args, &machine, &loaded, outcome, stories))?,
         Format::Text => {
-            print(&mut out, args, &machine, &workload, outcome)?;
+            print(&mut out, args, &machine, &loaded, outcome)?;
             print_stories(&mut out, &stories)?;
         }
     }
@@ -138,10 +144,11 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
 fn report(
     args: &RunVerb,
     machine: &Machine,
-    workload: &Workload,
+    loaded: &Loaded,
     outcome: &Outcome,
     explained: Vec<Story>,
 ) -> Report {
+    let workload = &loaded.workload;
     let counts = &outcome.counts;
     Report {
         fairlab: env!("CARGO_PKG_VERSION"),
@@ -159,6 +166,11 @@ fn report(
                 latency: Latency::of(&m.ns),
             })
             .collect(),
+        threads: loaded
+            .rtapp
+            .as_ref()
+            .map(|file| rtapp::threads(file, outcome))
+            .unwrap_or_default(),
         wakeup_delay: Latency::of(&outcome.wakeup_delay),
         counts: CountReport {
             switches: counts.switches,
@@ -194,9 +206,10 @@ fn print(
     out: &mut Output,
     args: &RunVerb,
     machine: &Machine,
-    workload: &Workload,
+    loaded: &Loaded,
     outcome: &Outcome,
 ) -> Result<()> {
+    let workload = &loaded.workload;
     let title = format!(
         "{} on {}, kernel {}, seed {}",
         workload.description,
@@ -213,6 +226,11 @@ fn print(
                 outcome.elapsed.0 / 1_000_000_000,
                 outcome.elapsed.0 / 1_000_000 % 1_000
             )?;
+        }
+        Form::RtApp => {
+            if let Some(file) = &loaded.rtapp {
+                write!(out, "{}", rtapp::text(&rtapp::threads(file, outcome)))?;
+            }
         }
         Form::Schbench | Form::Plain => {
             let seconds = (outcome.elapsed.0 - workload.warmup.0).div_ceil(1_000_000_000);
