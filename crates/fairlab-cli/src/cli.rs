@@ -175,6 +175,10 @@ pub struct RunVerb {
     /// How many decisions are told
     #[arg(long, value_name = "N", default_value_t = 5, requires = "explain")]
     pub explain_count: usize,
+    /// Write the events to FILE: .pftrace for Perfetto, .txt as ftrace prints them, .json as Trace
+    /// Event Format. `-o FILE.pftrace` does the same
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,
 }

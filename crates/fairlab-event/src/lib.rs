@@ -185,3 +185,34 @@ pub enum EventKind {
         count: Option<u64>,
     },
 }
+
+impl EventKind {
+    /// The same, with every task number replaced by what `number` makes of it.
+    #[must_use]
+    pub fn with_tasks(self, number: impl Fn(TaskId) -> TaskId) -> Self {
+        let mut kind = self;
+        match &mut kind {
+            Self::Switch { prev, next, .. } => {
+                *prev = prev.map(&number);
+                *next = next.map(&number);
+            }
+            Self::Fork { parent, child } => {
+                *parent = number(*parent);
+                *child = number(*child);
+            }
+            Self::Running { task } => *task = task.map(&number),
+            Self::Waking { task, .. }
+            | Self::Wakeup { task, .. }
+            | Self::WakeupNew { task, .. }
+            | Self::Migrate { task, .. }
+            | Self::Exec { task }
+            | Self::Exit { task }
+            | Self::Named { task, .. }
+            | Self::Priority { task, .. }
+            | Self::StatRuntime { task, .. }
+            | Self::StatDelay { task, .. } => *task = number(*task),
+            Self::CpuIdle { .. } | Self::CpuFrequency { .. } | Self::Lost { .. } => {}
+        }
+        kind
+    }
+}

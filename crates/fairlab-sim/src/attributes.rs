@@ -121,6 +121,7 @@ impl Engine<'_> {
             let old = self.world.ents[entity].nice();
             self.change(this, id, Change::Nice(nice));
             let new = self.world.ents[entity].nice();
+            self.tell_priority(id);
             self.note_priority(this, id, i16::from(new) - i16::from(old));
         }
     }

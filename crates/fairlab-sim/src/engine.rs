@@ -400,6 +400,8 @@ impl<'a> Engine<'a> {
         let task = &mut self.world.tasks[id.index()];
         task.allowed = allowed;
         task.is_kthread = spec.is_kthread;
+        self.observer.task(self.now, id, program);
+        self.tell_priority(id);
         if allowed != AllowedId::ALL {
             self.observer
                 .affinity(self.now, id, &self.world.masks[allowed.index()]);

@@ -31,6 +31,20 @@ impl Engine<'_> {
         };
     }
 
+    /// Tells whoever watches the priority that the kernel would print for the task.
+    #[doc(alias = "normal_prio")]
+    pub(crate) fn tell_priority(&mut self, id: TaskId) {
+        let task = &self.world.tasks[id.index()];
+        let prio = match task.class {
+            Class::Fair | Class::Batch | Class::Idle => {
+                120 + i16::from(self.world.ents[task.entity].nice())
+            }
+            Class::Fifo(priority) | Class::RoundRobin(priority) => 99 - i16::from(priority),
+            Class::Deadline(_) => -1,
+        };
+        self.observer.priority(self.now, id, prio);
+    }
+
     /// Moves the running task of `cpu` to another class (`sched_setscheduler`). Whoever waits there
     /// may take the CPU from it.
     pub(crate) fn change_class(&mut self, cpu: CpuId, id: TaskId, class: Class) {
@@ -39,6 +53,7 @@ impl Engine<'_> {
         self.world.tasks[id.index()].class = class;
         let before = self.world.tasks[id.index()].higher;
         self.set_class(id);
+        self.tell_priority(id);
         let c = &mut self.world.cpus[cpu];
         let task = &mut self.world.tasks[id.index()];
         let ents = &mut self.world.ents;

@@ -29,6 +29,13 @@ pub trait Observer {
     /// An event, in time order.
     fn event(&mut self, _event: &SchedEvent) {}
 
+    /// A task came to be. Comes before its first event.
+    fn task(&mut self, _time: Timestamp, _task: TaskId, _program: ProgramId) {}
+
+    /// From now on `task` has this kernel priority, as `prev_prio` of `sched_switch` prints it. Comes
+    /// before the task's first event too.
+    fn priority(&mut self, _time: Timestamp, _task: TaskId, _prio: i16) {}
+
     /// A placement.
     fn placement(&mut self, _placement: &Placement) {}
 

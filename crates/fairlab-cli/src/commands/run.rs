@@ -1,15 +1,18 @@
 //! `fairlab run`: one simulated run.
 
 mod rtapp;
+mod trace;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use fairlab::event::SchedEvent;
 use fairlab::sim::{Distance, Observer, Placement, SimOptions};
 use fairlab::stats::table::{Align, LATENCY_PERCENTILES, Table, schbench};
 use fairlab::topology::Machine;
-use fairlab::workload::{Report as Form, Workload};
+use fairlab::units::{TaskId, Timestamp};
+use fairlab::workload::{ProgramId, Report as Form, Workload};
 use fairlab_experiment::{Outcome, Plan, single};
 use serde::Serialize;
 
@@ -17,6 +20,7 @@ use crate::cli::RunVerb;
 use crate::commands::latency::Latency;
 use crate::output::{Format, Output, Style};
 use crate::workload_arg::Loaded;
+use trace::TraceFile;
 
 /// The JSON form.
 #[derive(Serialize)]
@@ -91,10 +95,35 @@ struct Stories {
     count: usize,
 }
 
-impl Observer for Stories {
+/// What the run is watched for.
+struct Watch {
+    stories: Stories,
+    trace: Option<TraceFile>,
+}
+
+impl Observer for Watch {
+    fn event(&mut self, event: &SchedEvent) {
+        if let Some(trace) = &mut self.trace {
+            trace.event(event);
+        }
+    }
+
+    fn task(&mut self, time: Timestamp, task: TaskId, program: ProgramId) {
+        if let Some(trace) = &mut self.trace {
+            trace.task(time, task, program);
+        }
+    }
+
+    fn priority(&mut self, time: Timestamp, task: TaskId, prio: i16) {
+        if let Some(trace) = &mut self.trace {
+            trace.priority(time, task, prio);
+        }
+    }
+
     fn story(&mut self, placement: &Placement, lines: &[String]) {
-        if self.told.len() < self.count {
-            self.told.push((*placement, lines.to_vec()));
+        let stories = &mut self.stories;
+        if stories.told.len() < stories.count {
+            stories.told.push((*placement, lines.to_vec()));
         }
     }
 }
@@ -104,7 +133,9 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
     let machine = args.machine.load()?;
     let loaded = args.workload.load(&machine)?;
     let workload = &loaded.workload;
-    let format = args.output.format()?;
+    // A trace is no form of the report: with `-o FILE.pftrace` the report goes to standard output.
+    let (trace, output) = args.split_output();
+    let format = output.format()?;
     let plan = Plan {
         machine: &machine,
         workload,
@@ -116,12 +147,20 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
         clock: None,
         threads: 1,
     };
-    let mut stories = Stories {
-        told: Vec::new(),
-        count: args.explain_count,
+    let mut watch = Watch {
+        stories: Stories {
+            told: Vec::new(),
+            count: args.explain_count,
+        },
+        trace: trace
+            .map(|path| TraceFile::create(path, args, &machine, workload))
+            .transpose()?,
     };
-    let outcome = &single(&plan, args.explain, &mut stories)?;
-    let stories = tell(workload, stories);
+    let outcome = &single(&plan, args.explain, &mut watch)?;
+    if let Some(trace) = watch.trace {
+        trace.finish()?;
+    }
+    let stories = tell(workload, watch.stories);
     if args.explain.is_some() && stories.is_empty() {
         let hint = "no such task was placed, or nothing happened after that time";
         bail!(
@@ -129,7 +168,7 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
             outcome.elapsed
         );
     }
-    let mut out = args.output.open()?;
+    let mut out = output.open()?;
     match format {
         Format::Json => out.json(&report(args, &machine, &loaded, outcome, stories))?,
         Format::Text => {

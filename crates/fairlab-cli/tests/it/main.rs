@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "all of this is test code")]
 
 mod run;
+mod trace_out;
 
 mod bad_input;
 mod compare;

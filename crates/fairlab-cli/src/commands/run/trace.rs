@@ -1,0 +1,150 @@
+//! The events of a run as a trace file.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use fairlab::event::{EventKind, SchedEvent};
+use fairlab::topology::{Arch, Machine};
+use fairlab::units::{CpuId, TaskId, Timestamp};
+use fairlab::workload::{ProgramId, Workload};
+use fairlab_trace::{About, Names, TraceWriter, WriteFormat};
+
+use crate::cli::{OutputArgs, RunVerb};
+
+/// Simulated tasks have these numbers and up in a trace, where 0 is the idle task and the first
+/// few hundred belong to the kernel's own threads.
+const FIRST_PID: u32 = 1_000;
+
+impl RunVerb {
+    /// Where the trace goes, and where the report goes.
+    pub fn split_output(&self) -> (Option<&Path>, OutputArgs) {
+        let is_perfetto =
+            |path: &PathBuf| WriteFormat::of_path(path) == Some(WriteFormat::Perfetto);
+        match &self.output.output {
+            Some(path) if self.trace.is_none() && is_perfetto(path) => (
+                Some(path),
+                OutputArgs {
+                    json: self.output.json,
+                    output: None,
+                },
+            ),
+            _ => (self.trace.as_deref(), self.output.clone()),
+        }
+    }
+}
+
+/// A trace file that is being written. Errors are kept until the end, since a run cannot be stopped
+/// by those who watch it.
+pub struct TraceFile {
+    path: PathBuf,
+    writer: TraceWriter<BufWriter<File>>,
+    names: Names,
+    programs: Vec<String>,
+    error: Option<io::Error>,
+}
+
+impl TraceFile {
+    /// Begins the file at `path`, whose suffix says what is written.
+    pub fn create(
+        path: &Path,
+        args: &RunVerb,
+        machine: &Machine,
+        workload: &Workload,
+    ) -> Result<Self> {
+        let Some(format) = WriteFormat::of_path(path) else {
+            bail!(
+                "cannot tell what trace to write from the name {}: end it in .pftrace, .txt or .json",
+                path.display()
+            );
+        };
+        let about = About {
+            nr_cpus: machine.nr_cpu_ids() as u32,
+            release: format!("{}.0-simulated", args.kernel.kernel.release.name()),
+            machine: uname(machine.arch()).to_owned(),
+            title: format!(
+                "fairlab {}: {} on {}, kernel {}, seed {}",
+                env!("CARGO_PKG_VERSION"),
+                workload.description,
+                machine.name(),
+                args.kernel.kernel,
+                args.seed.seed
+            ),
+        };
+        let file =
+            File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
+        let mut trace = Self {
+            path: path.to_owned(),
+            writer: TraceWriter::new(format, &about, BufWriter::new(file)),
+            names: Names::default(),
+            programs: workload
+                .programs
+                .iter()
+                .map(|program| program.name.clone())
+                .collect(),
+            error: None,
+        };
+        for cpu in 0..about.nr_cpus {
+            let kind = EventKind::Running { task: None };
+            trace.write(Timestamp::default(), CpuId(cpu), kind);
+        }
+        Ok(trace)
+    }
+
+    /// Writes an event of the simulator.
+    pub fn event(&mut self, event: &SchedEvent) {
+        self.write(event.time, event.cpu, event.kind.with_tasks(pid));
+    }
+
+    /// A task runs `program`.
+    pub fn task(&mut self, time: Timestamp, task: TaskId, program: ProgramId) {
+        let name = self.names.intern(self.programs[program.index()].as_bytes());
+        let kind = EventKind::Named {
+            task: pid(task),
+            name,
+        };
+        self.write(time, CpuId(0), kind);
+    }
+
+    /// A task's priority.
+    pub fn priority(&mut self, time: Timestamp, task: TaskId, prio: i16) {
+        let kind = EventKind::Priority {
+            task: pid(task),
+            prio,
+        };
+        self.write(time, CpuId(0), kind);
+    }
+
+    fn write(&mut self, time: Timestamp, cpu: CpuId, kind: EventKind) {
+        if self.error.is_none() {
+            let event = SchedEvent { time, cpu, kind };
+            self.error = self.writer.event(&event, &self.names).err();
+        }
+    }
+
+    /// Ends the file.
+    pub fn finish(self) -> Result<()> {
+        let written = match self.error {
+            Some(error) => Err(error),
+            None => self.writer.finish(&self.names).map(|_| ()),
+        };
+        written.with_context(|| format!("cannot write {}", self.path.display()))
+    }
+}
+
+const fn pid(task: TaskId) -> TaskId {
+    TaskId(task.0 + FIRST_PID)
+}
+
+/// As `uname -m` prints it.
+const fn uname(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86 => "x86_64",
+        Arch::Arm64 => "aarch64",
+        Arch::Ppc64 => "ppc64le",
+        Arch::S390 => "s390x",
+        Arch::RiscV => "riscv64",
+        Arch::Other => "unknown",
+    }
+}
