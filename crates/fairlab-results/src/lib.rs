@@ -16,6 +16,8 @@ mod model;
 
 mod assemble;
 mod claims;
+mod compare;
+mod condition;
 mod document;
 mod format;
 mod reader;
@@ -25,12 +27,17 @@ mod labels;
 mod number;
 mod scan;
 mod text;
+mod unit;
 
 mod error;
 mod json;
 
 pub use assemble::{By, assemble};
 pub use claims::{ClaimReport, Contradiction, check_claims};
+pub use compare::{
+    CompareOptions, Finding, Mean, RowComparison, SeriesComparison, Side, Tests, compare, side,
+};
+pub use condition::{Condition, Failure, Outcome};
 pub use document::{Basis, Block, Claim, Document, Leftover, Measure};
 pub use error::ResultsError;
 pub use fairlab_stats::Direction;

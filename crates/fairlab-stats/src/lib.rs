@@ -46,4 +46,4 @@ pub use permutation::{Permutation, permutation_test};
 pub use runs_needed::runs_needed;
 pub use sample::{Sample, SampleError};
 pub use summary::Summary;
-pub use welch::{Welch, welch_t_test};
+pub use welch::{Welch, cohens_d, welch_from_moments, welch_t_test};

@@ -98,6 +98,22 @@ impl Sample {
         mean(&self.sorted)
     }
 
+    /// The harmonic mean, which fits rates: what all the work done took. `None` unless all values are
+    /// above 0.
+    #[must_use]
+    pub fn harmonic_mean(&self) -> Option<f64> {
+        let is_positive = self.min() > 0.0;
+        is_positive.then(|| self.len() as f64 / sum(self.sorted.iter().map(|value| 1.0 / value)))
+    }
+
+    /// The geometric mean, which fits ratios. `None` unless all values are above 0.
+    #[must_use]
+    pub fn geometric_mean(&self) -> Option<f64> {
+        let is_positive = self.min() > 0.0;
+        let logarithms = || self.sorted.iter().map(|value| value.ln());
+        is_positive.then(|| (sum(logarithms()) / self.len() as f64).exp())
+    }
+
     /// The middle value, or the mean of the two middle values.
     #[must_use]
     pub fn median(&self) -> f64 {
@@ -198,6 +214,17 @@ pub(crate) fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_three_means_of_one_two_and_four() {
+        let sample = Sample::new([4.0, 1.0, 2.0]).unwrap();
+        let near = |mean: Option<f64>, value: f64| (mean.unwrap() - value).abs() < 1e-12;
+        assert!(near(Some(sample.mean()), 7.0 / 3.0));
+        assert!(near(sample.harmonic_mean(), 12.0 / 7.0));
+        assert!(near(sample.geometric_mean(), 2.0));
+        let zero = Sample::new([0.0, 1.0]).unwrap();
+        assert_eq!((zero.harmonic_mean(), zero.geometric_mean()), (None, None));
+    }
 
     fn sample(values: &[f64]) -> Sample {
         Sample::new(values).unwrap()

@@ -48,9 +48,52 @@ pub fn significant(value: f64, digits: usize) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// `value` as C's `%.{digits}g` prints it: at most `digits` significant digits, an exponent where it
+/// is below -4 or does not fit, no trailing zeros.
+#[must_use]
+pub fn general(value: f64, digits: usize) -> String {
+    let digits = digits.max(1);
+    if value == 0.0 {
+        return if value.is_sign_negative() { "-0" } else { "0" }.to_owned();
+    }
+    if !value.is_finite() {
+        return format!("{value}").to_lowercase();
+    }
+    let scientific = format!("{value:.*e}", digits - 1);
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trim = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    };
+    if exponent < -4 || exponent >= digits as i32 {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", trim(mantissa), exponent.abs());
+    }
+    let decimals = usize::try_from(digits as i32 - 1 - exponent).unwrap_or(0);
+    trim(&format!("{value:.decimals$}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn general_numbers_are_those_of_c() {
+        // printf "%.6g"
+        for (value, text) in [
+            (-0.273_486_2, "-0.273486"),
+            (1_234_567.0, "1.23457e+06"),
+            (123_456.0, "123456"),
+            (0.000_012_345_6, "1.23456e-05"),
+            (0.000_1, "0.0001"),
+            (999_999.5, "1e+06"),
+            (2.0, "2"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(general(value, 6), text);
+        }
+    }
 
     #[test]
     fn digits_are_significant_ones() {

@@ -131,6 +131,29 @@ impl Table {
         text
     }
 
+    /// A LaTeX `tabular`, with the signs that mean something there escaped.
+    #[must_use]
+    pub fn to_latex(&self) -> String {
+        let columns: String = self
+            .aligns
+            .iter()
+            .map(|align| match align {
+                Align::Left => 'l',
+                Align::Right => 'r',
+            })
+            .collect();
+        let mut text = format!("\\begin{{tabular}}{{{columns}}}\n");
+        for (at, row) in self.lines().enumerate() {
+            let cells: Vec<String> = row.iter().map(|cell| latex(cell)).collect();
+            text.push_str(&cells.join(" & "));
+            text.push_str(" \\\\\n");
+            if at == 0 {
+                text.push_str("\\hline\n");
+            }
+        }
+        text + "\\end{tabular}\n"
+    }
+
     /// Headings and rows.
     fn lines(&self) -> impl Iterator<Item = &Vec<String>> {
         core::iter::once(&self.headings).chain(&self.rows)
@@ -142,6 +165,26 @@ impl Table {
             .map(|column| width(column).max().unwrap_or(0))
             .collect()
     }
+}
+
+/// `cell` with the signs escaped that LaTeX would read otherwise.
+fn latex(cell: &str) -> String {
+    let mut text = String::with_capacity(cell.len());
+    for letter in cell.chars() {
+        match letter {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
+                text.push('\\');
+                text.push(letter);
+            }
+            '~' => text.push_str("\\textasciitilde{}"),
+            '^' => text.push_str("\\textasciicircum{}"),
+            '\\' => text.push_str("\\textbackslash{}"),
+            '<' => text.push_str("\\textless{}"),
+            '>' => text.push_str("\\textgreater{}"),
+            other => text.push(other),
+        }
+    }
+    text
 }
 
 fn pad(cell: &str, width: usize, align: Align) -> String {
@@ -187,6 +230,16 @@ mod tests {
              | a, \"b\" |   0.5 |\n\
              | x\\|y   | 10.25 |\n\
              | short  |       |\n"
+        );
+    }
+
+    #[test]
+    fn latex_escapes_its_own_signs() {
+        let mut table = Table::new([("a_b", Align::Left), ("x", Align::Right)]);
+        table.row(["5 %", "1"]);
+        assert_eq!(
+            table.to_latex(),
+            "\\begin{tabular}{lr}\na\\_b & x \\\\\n\\hline\n5 \\% & 1 \\\\\n\\end{tabular}\n"
         );
     }
 
