@@ -143,6 +143,21 @@ pub enum ObjectError {
     },
 }
 
+/// Where objects are built when nobody says: among the build's own files, or else among temporary ones.
+#[must_use]
+pub fn default_dir() -> PathBuf {
+    let target = Path::new(CRATE).join("../../target");
+    let dir = match target.canonicalize() {
+        Ok(target) if is_writable(&target) => target,
+        _ => std::env::temp_dir(),
+    };
+    dir.join("fairlab-objects")
+}
+
+fn is_writable(dir: &Path) -> bool {
+    fs::metadata(dir).is_ok_and(|metadata| !metadata.permissions().readonly())
+}
+
 /// Builds placement in `form` below `dir` (a folder of its own; what is there already is reused).
 ///
 /// # Errors
@@ -164,6 +179,8 @@ pub fn build(form: Form, dir: &Path) -> Result<Built, ObjectError> {
         .arg(root.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(&dir)
+        // Debug information changes no section that is counted, and takes time.
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
         .env("CARGO_ENCODED_RUSTFLAGS", format!("--cfg\u{1f}{condition}"));
     let messages = output(&cargo, &mut command)?;
     let path = dir.join(format!("placement-{}.o", form.name()));

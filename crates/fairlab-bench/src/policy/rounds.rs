@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use fairlab_rng::Rng;
 
+use crate::ticks;
+
 /// How forms are timed.
 ///
 /// Every round times one batch of calls of each form, in an order drawn anew, so that a drift of the
@@ -68,9 +70,26 @@ impl Rounds {
     }
 }
 
+/// Nanoseconds of one of [`ticks`], measured against the monotonic clock for 20 ms.
+#[must_use]
+pub fn ns_per_tick() -> f64 {
+    let (start, first) = (Instant::now(), ticks());
+    while start.elapsed() < Duration::from_millis(20) {
+        std::hint::spin_loop();
+    }
+    let counted = ticks().saturating_sub(first).max(1);
+    start.elapsed().as_nanos() as f64 / counted as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tick_takes_some_time() {
+        let ns = ns_per_tick();
+        assert!(ns > 0.0 && ns.is_finite(), "{ns}");
+    }
 
     #[test]
     fn every_form_has_a_value_per_round_and_sees_every_round() {

@@ -320,22 +320,45 @@ fn rounds(shared: &Shared<'_>) -> [Times; 4] {
 /// The CPUs of a measurement: the readers' and the writer's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// CPUs for readers, in the order in which they are taken.
+    /// CPUs for readers, in the order in which they are taken: threads of the writer's core last.
     pub readers: Vec<u32>,
+    /// How many of them, at the end, are threads of the writer's core. They share its cache, so that
+    /// hardly anything is paid between them.
+    pub siblings: usize,
     /// The writer's CPU.
     pub writer: u32,
 }
 
 /// Places for the writer and as many readers as possible out of `cpus`: the last CPU writes. Nothing
-/// with fewer than two CPUs, where no two threads run at once.
+/// with fewer than two CPUs, where no two threads run at once. `siblings_of` says which CPUs are
+/// threads of the core of a CPU.
 #[must_use]
-pub fn places(cpus: &CpuList) -> Option<Places> {
-    match cpus.numbers() {
-        [readers @ .., writer] if !readers.is_empty() => Some(Places {
-            readers: readers.to_vec(),
-            writer: *writer,
-        }),
-        _ => None,
+pub fn places(cpus: &CpuList, siblings_of: impl Fn(u32) -> Vec<u32>) -> Option<Places> {
+    let [others @ .., writer] = cpus.numbers() else {
+        return None;
+    };
+    if others.is_empty() {
+        return None;
+    }
+    let siblings = siblings_of(*writer);
+    let (near, mut readers): (Vec<u32>, Vec<u32>) =
+        others.iter().partition(|cpu| siblings.contains(cpu));
+    readers.extend(&near);
+    Some(Places {
+        readers,
+        siblings: near.len(),
+        writer: *writer,
+    })
+}
+
+/// The threads of the core of `cpu` on this host; only itself where sysfs does not say.
+#[must_use]
+pub fn host_siblings(cpu: u32) -> Vec<u32> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    match text.trim().parse::<CpuList>() {
+        Ok(siblings) => siblings.numbers().to_vec(),
+        Err(_) => vec![cpu],
     }
 }
 
@@ -345,13 +368,18 @@ mod tests {
 
     #[test]
     fn one_cpu_has_no_places() {
-        let places = |text: &str| places(&text.parse().unwrap());
-        assert_eq!(places("3"), None);
-        let two = Places {
-            readers: vec![0],
-            writer: 5,
-        };
-        assert_eq!(places("0,5"), Some(two));
+        assert_eq!(places(&"3".parse().unwrap(), |cpu| vec![cpu]), None);
+    }
+
+    #[test]
+    fn threads_of_the_writers_core_read_last() {
+        let pairs = |cpu: u32| vec![cpu / 2 * 2, cpu / 2 * 2 + 1];
+        let found = places(&"0-5".parse().unwrap(), pairs).unwrap();
+        assert_eq!(found.writer, 5);
+        assert_eq!(found.readers, [0, 1, 2, 3, 4]);
+        assert_eq!(found.siblings, 1);
+        let found = places(&"4,5".parse().unwrap(), pairs).unwrap();
+        assert_eq!((found.readers, found.siblings), (vec![4], 1));
     }
 
     #[test]
@@ -368,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_measurement_ends_in_time_whatever_the_host_does() {
-        let Some(places) = places(&CpuList::allowed().unwrap()) else {
+        let Some(places) = places(&CpuList::allowed().unwrap(), host_siblings) else {
             eprintln!("skipped: one CPU only");
             return;
         };

@@ -107,20 +107,27 @@ pub fn measure(
         assert_eq!(outcome, inlined.scan(1), "two forms of the same arithmetic");
         visits.extend(outcome.map(|outcome| outcome.decision.cost.group_cpus));
     }
-    let nanos = options.rounds.measure(&mut [
-        &mut |calls, round| {
-            called[(round % states) as usize].scan(calls);
-        },
-        &mut |calls, round| {
-            inlined[(round % states) as usize].scan(calls);
-        },
-    ]);
+    // A call decides once in every state, so that rounds do not differ by state.
+    let each = |decides: &mut Vec<Decide>, calls: u64| {
+        for _ in 0..calls {
+            for decide in &mut *decides {
+                decide.scan(1);
+            }
+        }
+    };
+    let nanos =
+        options.rounds.measure(
+            &mut [&mut |calls, _| each(&mut called, calls), &mut |calls, _| {
+                each(&mut inlined, calls)
+            }],
+        );
+    let per_decision = |nanos: Vec<f64>| nanos.iter().map(|ns| ns / f64::from(states)).collect();
     let instructions = if options.counts_instructions {
         Some([count(&mut called)?, count(&mut inlined)?])
     } else {
         None
     };
-    let mut nanos = nanos.into_iter();
+    let mut nanos = nanos.into_iter().map(per_decision);
     Ok(Forms {
         nanos: [
             nanos.next().unwrap_or_default(),

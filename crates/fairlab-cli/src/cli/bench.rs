@@ -1,11 +1,18 @@
 //! `fairlab bench`: what can be measured on this host.
 
+mod policy;
+
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use fairlab_bench::CpuList;
 use fairlab_bench::load::fork::Procedure;
 use fairlab_bench::load::schbench::Layout;
 
 use super::OutputArgs;
+
+pub use policy::{
+    IdleCoreArgs, LayoutArgs, PatternArg, PlacementArgs, PolicyArgs, SeedsArgs, TimingArgs,
+    UtilArgs, WrittenArg,
+};
 
 /// `fairlab bench`
 #[derive(Debug, Args)]
@@ -30,6 +37,16 @@ pub enum BenchSub {
     Hackbench(HackbenchArgs),
     /// A token to and fro through two pipes, like perf bench sched pipe
     Pipe(PipeArgs),
+    /// The cost of finding an idle core while a simulated load runs, before and after two changes
+    IdleCore(IdleCoreArgs),
+    /// One placement decision in ns and instructions: the kernel's scan against idle masks
+    Placement(PlacementArgs),
+    /// Fork and exec with cpu_util and cpu_util_without called and inlined, and both objects' sizes
+    Util(UtilArgs),
+    /// Per-CPU variables in four layouts beside a neighbour that another CPU writes
+    Layout(LayoutArgs),
+    /// The tables of three published documents beside our own (about a minute)
+    Seeds(SeedsArgs),
 }
 
 /// `fairlab bench fork`

@@ -1,10 +1,16 @@
 //! `fairlab bench`: measurements on this host.
 
+mod compared;
 mod fork;
 mod hackbench;
+mod idle_core;
+mod layout;
 mod pipe;
+mod placement;
 mod schbench;
+mod seeds;
 mod tbench;
+mod util;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -14,7 +20,7 @@ use fairlab_bench::{BenchError, Measured, environment};
 use fairlab_results::{Data, Results, Row, Series};
 
 use crate::cli::{BenchSub, BenchVerb, LoadArgs, OutputArgs};
-use crate::output::Format;
+use crate::output::{Format, Output};
 
 /// Measures what was asked for.
 pub fn run(args: &BenchVerb) -> Result<ExitCode> {
@@ -24,6 +30,11 @@ pub fn run(args: &BenchVerb) -> Result<ExitCode> {
         BenchSub::Tbench(sub) => tbench::run(sub, &args.output),
         BenchSub::Hackbench(sub) => hackbench::run(sub, &args.output),
         BenchSub::Pipe(sub) => pipe::run(sub, &args.output),
+        BenchSub::IdleCore(sub) => idle_core::run(sub, &args.output),
+        BenchSub::Placement(sub) => placement::run(sub, &args.output),
+        BenchSub::Util(sub) => util::run(sub, &args.output),
+        BenchSub::Layout(sub) => layout::run(sub, &args.output),
+        BenchSub::Seeds(sub) => seeds::run(sub, &args.output),
     }
 }
 
@@ -88,4 +99,36 @@ fn add(rows: &mut Vec<Row>, measured: fairlab_bench::Row) {
             [measured.value],
         ));
     }
+}
+
+/// Ends a measurement: its tables as `print` writes them, or `series` as `fairlab-results/1`.
+fn finish(
+    name: &str,
+    output: &OutputArgs,
+    series: Vec<Series>,
+    print: impl FnOnce(&mut Output) -> Result<()>,
+) -> Result<ExitCode> {
+    if cfg!(debug_assertions) {
+        // Standard error may be closed; then nobody is left to tell.
+        let _ = writeln!(
+            std::io::stderr(),
+            "note: this is a debug build, whose times say little: build with --release"
+        );
+    }
+    let format = output.format()?;
+    let mut out = output.open()?;
+    match format {
+        Format::Text => print(&mut out)?,
+        Format::Json => {
+            let results = Results {
+                tool: format!("fairlab bench {name}"),
+                command: std::env::args().collect(),
+                environment: environment::record(std::path::Path::new("/")),
+                series,
+            };
+            write!(out, "{}", fairlab_results::to_json(&results))?;
+        }
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! `fairlab compare`: two kernels, one workload, many seeds.
 
-mod idle_core;
+pub mod idle_core;
 mod json;
 mod text;
 
