@@ -1,10 +1,11 @@
-//! A fixed number of decisions on a machine in a given state, to count instructions with; the
-//! difference between two numbers of decisions is free of the set-up:
+//! A fixed number of decisions on a machine in a given state, to count instructions with. All of them
+//! are made in one function, so that nothing else need be counted:
 //!
 //! ```text
 //! cargo build --release -p fairlab-policy --example decisions
-//! valgrind --tool=callgrind target/release/examples/decisions masks 6.12 core last 256 2 2000
-//! valgrind --tool=callgrind target/release/examples/decisions fork 6.12:CPU_UTIL_INLINE 2000
+//! count="valgrind --tool=callgrind --toggle-collect=decisions::repeated*"
+//! $count target/release/examples/decisions masks 6.12 core last 256 2 50
+//! $count target/release/examples/decisions fork 6.12:CPU_UTIL_INLINE 50
 //! ```
 #![allow(
     clippy::unwrap_used,
@@ -14,6 +15,9 @@
 #[allow(dead_code, reason = "written for the tests")]
 #[path = "../tests/it/machine.rs"]
 mod machine;
+#[allow(dead_code, reason = "written for the tests")]
+#[path = "../tests/it/scene.rs"]
+mod scene;
 
 use std::env;
 use std::hint::black_box;
@@ -21,80 +25,45 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use fairlab_kernel::Kernel;
-use fairlab_policy::{
-    IdleMasks, Outcome, Scratch, WakeFlags, fast_task_rq_fair, select_task_rq_fair,
-};
+use fairlab_policy::{IdleMasks, Outcome, Scratch, WakeFlags, select_task_rq_fair};
 use fairlab_units::{CpuId, CpuMask};
 use machine::{Shape, context, task};
+use scene::Scene;
 
 const USAGE: &str = "error: wanted are
   scan|masks|uncounted KERNEL core|cpu busy|last|half|none CPUS THREADS DECISIONS
   fork KERNEL DECISIONS
   change KERNEL CPUS THREADS CHANGES";
 
-/// Which CPUs of one LLC are idle; with `none` the budget refuses the scan, so that what it costs is
-/// the difference to that state. `whole` says whether the last idle place is a core or a CPU.
-fn idle_cpus(state: &str, whole: bool, nr: u32, threads: u32) -> Option<Vec<u32>> {
-    Some(match state {
-        "busy" | "none" => Vec::new(),
-        "last" if whole => (nr - threads..nr).collect(),
-        "last" => vec![nr - 1],
-        "half" => (0..nr).filter(|cpu| cpu / threads % 2 == 1).collect(),
-        _ => return None,
-    })
+/// What is counted: decisions and nothing else.
+#[inline(never)]
+fn repeated(times: u64, mut decide: impl FnMut() -> Outcome) {
+    for _ in 0..times {
+        let _ = black_box(decide());
+    }
 }
 
 fn repeat(times: u64, mut decide: impl FnMut() -> Outcome) {
+    println!("{:?}", decide().decision);
     let begin = Instant::now();
-    let mut last = None;
-    for _ in 0..times {
-        last = Some(black_box(decide()));
-    }
+    repeated(times, decide);
     let spent = begin.elapsed();
-    if let Some(outcome) = last {
-        println!("{:?}", outcome.decision);
-    }
     println!("{} ns each", spent.as_nanos() / u128::from(times.max(1)));
 }
 
 fn wakeups(args: &[&str]) -> Option<()> {
-    let [how, kernel, search, idle, nr, threads, times] = args else {
+    let [how, kernel, search, state, nr, threads, times] = args else {
         return None;
     };
     let kernel: Kernel = kernel.parse().ok()?;
     let (nr, threads): (u32, u32) = (nr.parse().ok()?, threads.parse().ok()?);
     let times = times.parse().ok()?;
-    let whole = *search == "core";
-    let is_refused = *idle == "none";
-    let idle = idle_cpus(idle, whole, nr, threads)?;
-    let shape = Shape::llc(nr / threads, threads);
-    let mut state = shape.state(&kernel).idle(&idle, &[]).hint(whole);
-    state.watches_sections = false;
-    state.nr_idle_scan = if is_refused { 0 } else { nr };
-    let mut masks = IdleMasks::new(&state.domains).counting_cores(*how != "uncounted");
-    for cpu in &idle {
-        masks.on_idle_enter(CpuId(*cpu));
-    }
-    let everywhere = CpuMask::full(nr as usize);
-    let (p, current) = (task(1, &everywhere), task(2, &everywhere));
-    let context = context(0, 0, WakeFlags::TTWU);
-    let mut scratch = Scratch::new(nr as usize);
+    let scene = Scene::new(&kernel, search, state, nr, threads)?;
+    let mut scene = scene.counting_cores(*how != "uncounted");
     if *how == "scan" {
-        repeat(times, || {
-            select_task_rq_fair(&state, &kernel, &context, &p, &current, &mut scratch)
-        });
+        repeat(times, scene.scan());
     } else {
-        repeat(times, || {
-            fast_task_rq_fair(
-                &state,
-                &masks,
-                &kernel,
-                &context,
-                &p,
-                &current,
-                &mut scratch,
-            )
-        });
+        repeat(times, scene.masks());
     }
     Some(())
 }
@@ -132,7 +101,7 @@ fn changes(kernel: &str, nr: &str, threads: &str, times: &str) -> Option<()> {
         masks.on_idle_enter(black_box(cpu));
         masks.on_idle_exit(black_box(cpu));
     }
-    println!("{} CPUs idle", masks.idle().weight());
+    println!("{} CPUs idle", masks.nr_idle());
     Some(())
 }
 

@@ -2,7 +2,8 @@
 
 use fairlab_units::{CpuId, CpuMask};
 
-use crate::idle_masks::{Cores, WordRange};
+use crate::cores::Cores;
+use crate::idle_masks::WordRange;
 
 const BITS: usize = 64;
 

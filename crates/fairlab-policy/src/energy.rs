@@ -49,6 +49,11 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         if self.view.perf_domains().is_empty() || self.view.is_overutilized() {
             return None;
         }
+        self.choose_by_energy()
+    }
+
+    #[inline(never)]
+    fn choose_by_energy(&mut self) -> Option<(CpuId, Reason)> {
         let prev = self.ctx.prev_cpu;
         let domains = self.domains;
         let lowest = domains.cached(self.ctx.this_cpu).asym_cpucapacity;

@@ -5,9 +5,11 @@ use alloc::vec::Vec;
 
 use fairlab_topology::Domains;
 use fairlab_topology::domains::MaskId;
-use fairlab_units::{CpuId, CpuMask, PerCpu};
+use fairlab_units::{CpuId, CpuMask};
 
 use crate::core_form::{CoreForm, THREADS_MAX};
+use crate::cores::Cores;
+use crate::walk_order::{Places, WalkOrder};
 
 /// The idle state of all CPUs as masks, for a search that looks at 64 CPUs at once.
 ///
@@ -19,17 +21,13 @@ use crate::core_form::{CoreForm, THREADS_MAX};
 ///   idle_core   ....XX..      the bits of cores that are idle with all threads
 ///   some_idle   XX..XXXX      the bits of cores that have an idle thread
 /// ```
+///
+/// The words of all masks for the same 64 CPUs lie in one cache line.
 #[derive(Clone, Debug)]
 pub struct IdleMasks {
-    pub(crate) idle: CpuMask,
-    pub(crate) sched_idle: CpuMask,
-    pub(crate) idle_core: CpuMask,
-    pub(crate) some_idle: CpuMask,
-    pub(crate) some_sched_idle: CpuMask,
-    /// How many threads of a core are idle before its first busy one, at the bits of all its
-    /// threads: bit `n` of that number is in mask `n`. Zero for idle cores, whose number nobody asks
-    /// for, and for cores of more threads than the masks have room for, which have no [`CoreForm`].
-    pub(crate) leading_idle: Vec<CpuMask>,
+    rows: Vec<Row>,
+    /// How many words of [`Row::leading_idle`] are in use.
+    leading_words: usize,
     /// The lowest thread of each core.
     pub(crate) lowest: CpuMask,
     /// Number of bits in each word of `lowest`.
@@ -38,8 +36,46 @@ pub struct IdleMasks {
     pub(crate) single: CpuMask,
     pub(crate) counts_cores: bool,
     cores: Cores,
+    pub(crate) places: Places,
     /// By number of the mask.
     facts: Vec<MaskFacts>,
+}
+
+/// The idle state of 64 CPUs.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Row {
+    pub idle: u64,
+    pub sched_idle: u64,
+    /// Cores that are idle with all threads; here and below at the bits of all their threads.
+    pub idle_core: u64,
+    /// Cores with an idle thread.
+    pub some_idle: u64,
+    /// Cores with a sched-idle thread.
+    pub some_sched_idle: u64,
+    /// How many threads of a core are idle before its first busy one: bit `n` of that number is in
+    /// word `n`. Zero for idle cores, whose number nobody asks for, and for cores of more
+    /// threads than there is room for, which have no [`CoreForm`].
+    pub leading_idle: [u64; LEADING_WORDS],
+}
+
+/// Enough for numbers below [`THREADS_MAX`].
+const LEADING_WORDS: usize = 3;
+
+const _: () = assert!(THREADS_MAX == 1 << LEADING_WORDS && size_of::<Row>() == 64);
+
+impl Row {
+    /// Usable CPUs; sched-idle ones count where `sched` has all bits, not none.
+    #[inline(always)]
+    pub const fn usable(&self, sched: u64) -> u64 {
+        self.idle | self.sched_idle & sched
+    }
+
+    /// Cores with a usable thread, likewise.
+    #[inline(always)]
+    pub const fn some_usable(&self, sched: u64) -> u64 {
+        self.some_idle | self.some_sched_idle & sched
+    }
 }
 
 /// What is known of a mask of the domains.
@@ -48,49 +84,7 @@ struct MaskFacts {
     /// Words that hold members.
     range: WordRange,
     form: Option<CoreForm>,
-}
-
-/// The threads of each core, without walking masks as long as the machine is big.
-#[derive(Clone, Debug)]
-pub(crate) struct Cores {
-    threads: Vec<CpuId>,
-    /// Where the threads of a CPU's core begin, and how many they are.
-    place: PerCpu<(u32, u32)>,
-}
-
-impl Cores {
-    fn new(domains: &Domains) -> Self {
-        let nr = domains.nr_cpu_ids();
-        let mut threads: Vec<CpuId> = Vec::with_capacity(nr);
-        let mut place = PerCpu::from_fn(nr, |_| (0, 0));
-        for cpu in (0..nr).map(CpuId::from_index) {
-            let mask = domains.smt_mask(cpu);
-            let first = mask.first();
-            let shared = first.filter(|first| *first < cpu && domains.smt_mask(*first) == mask);
-            place[cpu] = match shared {
-                Some(first) => place[first],
-                None => {
-                    let start = threads.len();
-                    threads.extend(mask);
-                    (start as u32, (threads.len() - start) as u32)
-                }
-            };
-        }
-        Self { threads, place }
-    }
-
-    /// Where the threads of a core are; equal for all of them.
-    #[inline]
-    pub fn place(&self, cpu: CpuId) -> (u32, u32) {
-        self.place[cpu]
-    }
-
-    /// The threads of the core of `cpu`, ascending.
-    #[inline]
-    pub fn threads(&self, cpu: CpuId) -> &[CpuId] {
-        let (start, len) = self.place[cpu];
-        &self.threads[start as usize..(start + len) as usize]
-    }
+    order: Option<WalkOrder>,
 }
 
 /// The words of a mask that may have members.
@@ -119,7 +113,9 @@ impl IdleMasks {
         let unknown = MaskFacts {
             range: WordRange { first: 0, end: 0 },
             form: None,
+            order: None,
         };
+        let mut places = Places::new(domains.nr_cpu_ids());
         let mut facts = vec![unknown; 1];
         let mut add = |id: MaskId| {
             let index = id.0 as usize;
@@ -128,9 +124,11 @@ impl IdleMasks {
             }
             if facts[index].range.end == 0 {
                 let mask = domains.mask(id);
+                let form = CoreForm::of(mask, &cores);
                 facts[index] = MaskFacts {
                     range: WordRange::of(mask),
-                    form: CoreForm::of(mask, &cores),
+                    form,
+                    order: places.add(domains, id, form.as_ref(), &cores),
                 };
             }
         };
@@ -142,7 +140,7 @@ impl IdleMasks {
                 }
             }
         }
-        let (mut lowest, mut single) = (empty.clone(), empty.clone());
+        let (mut lowest, mut single) = (empty.clone(), empty);
         let mut most = 1;
         for cpu in (0..domains.nr_cpu_ids()).map(CpuId::from_index) {
             let threads = cores.threads(cpu);
@@ -156,8 +154,10 @@ impl IdleMasks {
         }
         // The number is below `most` where it is kept.
         let bits = usize::BITS - (most - 1).leading_zeros();
+        let row = Row::default();
         Self {
-            leading_idle: vec![empty.clone(); bits as usize],
+            rows: vec![row; lowest.words().len()],
+            leading_words: bits as usize,
             cores_of_words: lowest
                 .words()
                 .iter()
@@ -165,13 +165,9 @@ impl IdleMasks {
                 .collect(),
             lowest,
             single,
-            idle: empty.clone(),
-            sched_idle: empty.clone(),
-            idle_core: empty.clone(),
-            some_idle: empty.clone(),
-            some_sched_idle: empty,
             counts_cores: true,
             cores,
+            places,
             facts,
         }
     }
@@ -186,68 +182,121 @@ impl IdleMasks {
 
     /// `cpu` became available: it runs its idle task, nothing is queued or pending.
     pub fn on_idle_enter(&mut self, cpu: CpuId) {
-        if !self.idle.test(cpu) {
-            self.idle.set(cpu);
+        let (i, bit) = place(cpu);
+        if self.rows[i].idle & bit == 0 {
+            self.rows[i].idle |= bit;
             self.refresh_core(cpu);
         }
     }
 
     /// `cpu` is not available any more: something runs, is queued or pending.
     pub fn on_idle_exit(&mut self, cpu: CpuId) {
-        if self.idle.test(cpu) {
-            self.idle.clear(cpu);
+        let (i, bit) = place(cpu);
+        if self.rows[i].idle & bit != 0 {
+            self.rows[i].idle &= !bit;
             self.refresh_core(cpu);
         }
     }
 
     /// `cpu` runs only SCHED_IDLE tasks, or does so no more.
     pub fn set_sched_idle(&mut self, cpu: CpuId, is_sched_idle: bool) {
-        if self.sched_idle.test(cpu) == is_sched_idle {
+        let (i, bit) = place(cpu);
+        if is_sched_idle == (self.rows[i].sched_idle & bit != 0) {
             return;
         }
-        assign(&mut self.sched_idle, cpu, is_sched_idle);
+        self.rows[i].sched_idle ^= bit;
         let threads = self.cores.threads(cpu);
-        let some = threads.iter().any(|t| self.sched_idle.test(*t));
+        let some = threads.iter().any(|t| self.is_sched_idle(*t));
         for thread in threads {
-            assign(&mut self.some_sched_idle, *thread, some);
+            let (i, bit) = place(*thread);
+            assign(&mut self.rows[i].some_sched_idle, bit, some);
         }
     }
 
-    /// The idle CPUs.
+    /// Is `cpu` idle?
+    #[inline]
     #[must_use]
-    pub const fn idle(&self) -> &CpuMask {
-        &self.idle
+    pub fn is_idle(&self, cpu: CpuId) -> bool {
+        let (i, bit) = place(cpu);
+        self.row(i).idle & bit != 0
     }
 
-    /// The CPUs of cores that are idle with all threads.
+    /// Does `cpu` run only SCHED_IDLE tasks?
+    #[inline]
     #[must_use]
-    pub const fn idle_core(&self) -> &CpuMask {
-        &self.idle_core
+    pub fn is_sched_idle(&self, cpu: CpuId) -> bool {
+        let (i, bit) = place(cpu);
+        self.row(i).sched_idle & bit != 0
+    }
+
+    /// Number of idle CPUs.
+    #[must_use]
+    pub fn nr_idle(&self) -> u32 {
+        self.rows.iter().map(|row| row.idle.count_ones()).sum()
     }
 
     fn refresh_core(&mut self, cpu: CpuId) {
+        let core = self.cores.bits(cpu);
+        if core != 0 {
+            self.refresh_word(cpu, core);
+            return;
+        }
         let threads = self.cores.threads(cpu);
-        let leading = threads.iter().take_while(|t| self.idle.test(**t)).count();
+        let leading = threads.iter().take_while(|t| self.is_idle(**t)).count();
         let all = leading == threads.len();
-        let some = leading > 0 || threads.iter().any(|t| self.idle.test(*t));
+        let some = leading > 0 || threads.iter().any(|t| self.is_idle(*t));
         let number = if all || threads.len() > THREADS_MAX {
             0
         } else {
             leading
         };
         for thread in threads {
-            assign(&mut self.idle_core, *thread, all);
-            assign(&mut self.some_idle, *thread, some);
-        }
-        for (bit, mask) in self.leading_idle.iter_mut().enumerate() {
-            let on = number >> bit & 1 != 0;
-            // The threads of a core say the same.
-            if mask.test(cpu) != on {
-                for thread in threads {
-                    assign(mask, *thread, on);
-                }
+            let (i, bit) = place(*thread);
+            let row = &mut self.rows[i];
+            assign(&mut row.idle_core, bit, all);
+            assign(&mut row.some_idle, bit, some);
+            for (n, word) in row.leading_idle[..self.leading_words]
+                .iter_mut()
+                .enumerate()
+            {
+                assign(word, bit, number >> n & 1 != 0);
             }
         }
+    }
+
+    /// Refreshes the core of `cpu`, whose threads are the bits `core` of one word.
+    #[inline]
+    fn refresh_word(&mut self, cpu: CpuId, core: u64) {
+        let row = &mut self.rows[place(cpu).0];
+        let busy = core & !row.idle;
+        assign(&mut row.idle_core, core, busy == 0);
+        assign(&mut row.some_idle, core, busy != core);
+        // Below the lowest busy thread; nothing counts when there is none.
+        let leading = core & busy.wrapping_sub(1) & !busy;
+        let number = if busy == 0 || busy == core {
+            0
+        } else {
+            leading.count_ones() as usize
+        };
+        // More threads than THREADS_MAX have no form, so that nobody reads the number.
+        for (n, word) in row.leading_idle[..self.leading_words]
+            .iter_mut()
+            .enumerate()
+        {
+            assign(word, core, number >> n & 1 != 0);
+        }
+    }
+
+    /// The rows of the words below `end`.
+    #[inline(always)]
+    pub(crate) fn rows(&self, end: usize) -> Option<&[Row]> {
+        self.rows.get(..end)
+    }
+
+    /// Row `i`; nobody is idle beyond the end.
+    #[inline(always)]
+    pub(crate) fn row(&self, i: usize) -> Row {
+        self.rows.get(i).copied().unwrap_or_default()
     }
 
     #[inline]
@@ -255,7 +304,13 @@ impl IdleMasks {
         self.cores.threads(cpu)
     }
 
-    #[inline]
+    /// The threads of the core of `cpu` as bits of its word; none when there are others.
+    #[inline(always)]
+    pub(crate) fn core_bits(&self, cpu: CpuId) -> Option<u64> {
+        Some(self.cores.bits(cpu)).filter(|bits| *bits != 0)
+    }
+
+    #[inline(always)]
     pub(crate) fn range(&self, id: MaskId) -> WordRange {
         self.facts[id.0 as usize].range
     }
@@ -265,13 +320,26 @@ impl IdleMasks {
     pub(crate) fn form(&self, id: MaskId) -> Option<&CoreForm> {
         self.facts[id.0 as usize].form.as_ref()
     }
+
+    /// The words of a mask, and what the places of its members mean if it is an LLC to all of them.
+    #[inline(always)]
+    pub(crate) fn order(&self, id: MaskId) -> Option<(WordRange, &WalkOrder)> {
+        let facts = &self.facts[id.0 as usize];
+        Some((facts.range, facts.order.as_ref()?))
+    }
 }
 
-#[inline]
-fn assign(mask: &mut CpuMask, cpu: CpuId, on: bool) {
+/// The word of `cpu`, and its bit there.
+#[inline(always)]
+const fn place(cpu: CpuId) -> (usize, u64) {
+    (cpu.index() / 64, 1 << (cpu.index() % 64))
+}
+
+#[inline(always)]
+fn assign(word: &mut u64, bits: u64, on: bool) {
     if on {
-        mask.set(cpu);
+        *word |= bits;
     } else {
-        mask.clear(cpu);
+        *word &= !bits;
     }
 }

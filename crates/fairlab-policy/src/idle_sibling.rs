@@ -17,15 +17,31 @@ pub(crate) use budget::Budget;
 
 /// How a scan of an LLC ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ScanEnd {
-    /// A CPU was found.
-    Found(CpuId, Reason),
+pub(crate) struct ScanEnd {
+    /// What was found.
+    pub cpu: Option<CpuId>,
+    /// Where, or why the target is left with the task.
+    pub reason: Reason,
+}
+
+impl ScanEnd {
     /// Everything was searched.
-    Nothing,
+    pub const NOTHING: Self = Self::without(Reason::Target);
     /// The budget ran out.
-    OutOfBudget,
+    pub const OUT_OF_BUDGET: Self = Self::without(Reason::TargetBudget);
     /// The scan was not allowed to start.
-    Refused,
+    pub const REFUSED: Self = Self::without(Reason::TargetNoScan);
+
+    pub const fn found(cpu: CpuId, reason: Reason) -> Self {
+        Self {
+            cpu: Some(cpu),
+            reason,
+        }
+    }
+
+    const fn without(reason: Reason) -> Self {
+        Self { cpu: None, reason }
+    }
 }
 
 /// Idle CPUs outside the target's cluster, kept for when nothing nearer is found.
@@ -98,11 +114,9 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         } else {
             self.scan_in_three_passes(llc, target)
         };
-        match end {
-            ScanEnd::Found(cpu, reason) => (cpu, reason),
-            ScanEnd::Nothing => fallbacks.choose(target, Reason::Target),
-            ScanEnd::OutOfBudget => fallbacks.choose(target, Reason::TargetBudget),
-            ScanEnd::Refused => fallbacks.choose(target, Reason::TargetNoScan),
+        match end.cpu {
+            Some(cpu) => (cpu, end.reason),
+            None => fallbacks.choose(target, end.reason),
         }
     }
 

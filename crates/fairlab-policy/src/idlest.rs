@@ -46,6 +46,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
     }
 
     /// The idlest CPU below `domain` (`find_idlest_cpu`, from v6.10 on `sched_balance_find_dst_cpu`).
+    #[inline(never)]
     pub(crate) fn find_idlest_cpu(
         &mut self,
         domain: DomainId,

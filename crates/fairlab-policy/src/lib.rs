@@ -22,6 +22,7 @@ extern crate alloc;
 mod affinity;
 pub mod balance;
 mod core_form;
+mod cores;
 mod decision;
 mod effects;
 mod energy;
@@ -39,6 +40,7 @@ mod select;
 mod view;
 mod wake_affine;
 mod wakee;
+mod walk_order;
 
 pub use affinity::{fallback_cpu, only_cpu};
 pub use decision::{Affine, Cost, Decision};

@@ -55,6 +55,7 @@ impl Weights {
 impl<V: MachineView, E: Explain> Search<'_, V, E> {
     /// Walks the domains of the waking CPU: the CPU to search around, and the domain whose slow path
     /// answers instead, if any.
+    #[inline(always)]
     pub(crate) fn walk_domains(
         &mut self,
         want_affine: bool,
@@ -70,11 +71,14 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             Affine::Unwanted
         };
         for id in domains.chain(this) {
-            let flags = domains.domain(id).flags;
+            let domain = domains.domain(id);
+            let flags = domain.flags;
             if self.has(Feature::SD_LOAD_BALANCE) && !flags.has(DomainFlags::LOAD_BALANCE) {
                 break;
             }
-            if want_affine && flags.has(DomainFlags::WAKE_AFFINE) && domains.span(id).test(prev) {
+            // A domain of the waking CPU holds it.
+            let holds_prev = || this == prev || domains.mask(domain.span).test(prev);
+            if want_affine && flags.has(DomainFlags::WAKE_AFFINE) && holds_prev() {
                 how = if this == prev {
                     Affine::SameCpu
                 } else {
@@ -97,6 +101,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         (target, slow)
     }
 
+    #[inline(never)]
     fn wake_affine(&mut self, domain: DomainId, sync: bool) -> Affine {
         if self.has(Feature::WA_IDLE)
             && let Some(how) = self.wake_affine_idle(sync)

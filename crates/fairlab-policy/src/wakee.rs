@@ -9,6 +9,7 @@ use crate::{Kernel, MachineView, TaskView};
 ///
 /// # Source
 /// Linux `kernel/sched/fair.c`, `record_wakee()`. Halves once, however long ago the last halving was.
+#[inline]
 #[must_use]
 pub fn record_wakee(
     kernel: &Kernel,
@@ -37,6 +38,7 @@ pub fn record_wakee(
 
 /// Is each of the two one of many, so that pulling the wakee would crowd the waker's cache?
 /// Compares counts of different partners with the size of the LLC.
+#[inline]
 #[must_use]
 pub fn wake_wide(waker_flips: u32, wakee_flips: u32, llc_size: u32) -> bool {
     let (many, few) = (waker_flips.max(wakee_flips), waker_flips.min(wakee_flips));

@@ -47,6 +47,7 @@ pub(crate) fn aged_idle(mut stamp: u64, mut avg_ns: u64, jiffies: u64) -> WakeAv
 impl<V: MachineView, E: Explain> Search<'_, V, E> {
     /// The budget by the idle time of the waking CPU, whose LLC domain is `this_llc`; none means no
     /// scan at all (SIS_AVG_CPU). Opens the account of the scan.
+    #[inline(never)]
     pub(super) fn budget_by_idle_time(
         &mut self,
         this_llc: DomainId,

@@ -17,6 +17,7 @@ type Rank = i32;
 const IDLE_CORE: Rank = -3;
 
 impl<V: MachineView, E: Explain> Search<'_, V, E> {
+    #[inline(never)]
     pub(super) fn select_idle_capacity(
         &mut self,
         domain: DomainId,

@@ -21,7 +21,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             && self.domains.share_cache(self.ctx.prev_cpu, target)
             && let Some(thread) = self.select_idle_smt(llc, self.ctx.prev_cpu)
         {
-            return ScanEnd::Found(thread, Reason::PrevSmt);
+            return ScanEnd::found(thread, Reason::PrevSmt);
         }
         self.select_idle_cpu(llc, target, has_idle_core)
     }
@@ -32,10 +32,10 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             self.take_scan_mask(llc);
         }
         let Some(nr) = self.scan_budget(llc, target, has_idle_core) else {
-            return ScanEnd::Refused;
+            return ScanEnd::REFUSED;
         };
         if late_mask && !self.take_scan_mask(llc) {
-            return ScanEnd::Refused;
+            return ScanEnd::REFUSED;
         }
         self.explain.note(Event::Budget {
             nr: (nr != UNLIMITED).then_some(nr),
@@ -54,25 +54,29 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             self.walk_cpus(llc, target, nr)
         };
         self.view.leave(section, &self.cost);
-        self.close_scan_account(end == ScanEnd::OutOfBudget, tests);
+        self.close_scan_account(end.reason == Reason::TargetBudget, tests);
         end
     }
 
     /// The CPUs to scan: those of the LLC where the task may run. False when there are none.
-    #[inline]
+    #[inline(always)]
     fn take_scan_mask(&mut self, llc: DomainId) -> bool {
+        self.cost.mask_ops += 1;
         if self.masks.is_some() {
-            self.cost.mask_ops += 1;
             return !self.has(Feature::SIS_EMPTY_STOP) || !self.scan_is_empty(llc);
         }
-        self.scratch
-            .cpus
-            .assign_and(self.domains.span(llc), self.p.allowed);
-        self.cost.mask_ops += 1;
-        !self.scratch.cpus.is_empty()
+        self.make_scan_mask(llc)
+    }
+
+    #[inline(never)]
+    fn make_scan_mask(&mut self, llc: DomainId) -> bool {
+        let scan = &mut self.scratch.cpus;
+        scan.assign_and(self.domains.span(llc), self.p.allowed);
+        !scan.is_empty()
     }
 
     /// The budget; none when there must be no scan.
+    #[inline(always)]
     pub(super) fn scan_budget(
         &mut self,
         llc: DomainId,
@@ -104,12 +108,16 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
     }
 
     /// No idle core is promised: the first usable CPU within the budget.
-    fn walk_cpus(&mut self, llc: DomainId, target: CpuId, mut nr: Budget) -> ScanEnd {
-        let start = CpuId(target.0 + 1);
+    fn walk_cpus(&mut self, llc: DomainId, target: CpuId, nr: Budget) -> ScanEnd {
         let cluster = self.cluster_span(llc);
         if let Some(masks) = self.masks {
-            return self.fast_walk_cpus(masks, llc, cluster, start, nr);
+            return self.fast_walk_cpus(masks, llc, cluster, target, nr);
         }
+        self.scan_cpus(cluster, CpuId(target.0 + 1), nr)
+    }
+
+    #[inline(never)]
+    fn scan_cpus(&mut self, cluster: Option<MaskId>, start: CpuId, mut nr: Budget) -> ScanEnd {
         if let Some(cluster) = cluster {
             let span = self.domains.mask(cluster);
             for cpu in span.iter_wrap(start) {
@@ -118,10 +126,10 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
                 }
                 nr = nr.wrapping_sub(1);
                 if nr == 0 {
-                    return ScanEnd::OutOfBudget;
+                    return ScanEnd::OUT_OF_BUDGET;
                 }
                 if self.is_usable(Step::Cluster, cpu) {
-                    return ScanEnd::Found(cpu, Reason::ClusterIdleCpu);
+                    return ScanEnd::found(cpu, Reason::ClusterIdleCpu);
                 }
             }
             self.scratch.cpus.and_not_with(span);
@@ -131,36 +139,38 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         while let Some(cpu) = walk.next(&self.scratch.cpus) {
             nr = nr.wrapping_sub(1);
             if nr == 0 {
-                return ScanEnd::OutOfBudget;
+                return ScanEnd::OUT_OF_BUDGET;
             }
             if self.is_usable(Step::Scan, cpu) {
-                return ScanEnd::Found(cpu, Reason::IdleCpu);
+                return ScanEnd::found(cpu, Reason::IdleCpu);
             }
         }
-        ScanEnd::Nothing
+        ScanEnd::NOTHING
     }
 
     /// An idle core is promised: a core with all threads idle, else the first idle thread seen.
     /// The hint is cleared when there is no such core.
     fn walk_cores(&mut self, llc: DomainId, target: CpuId) -> ScanEnd {
-        let start = CpuId(target.0 + 1);
         let cluster = self.cluster_span(llc);
         if let Some(masks) = self.masks {
-            let end = self.fast_walk_cores(masks, llc, cluster, start);
-            if !matches!(
-                end,
-                ScanEnd::Found(_, Reason::IdleCore | Reason::ClusterIdleCore)
-            ) {
+            let end = self.fast_walk_cores(masks, llc, cluster, target);
+            if !matches!(end.reason, Reason::IdleCore | Reason::ClusterIdleCore) {
                 self.clear_idle_cores(target);
             }
             return end;
         }
+        self.scan_cores(cluster, target)
+    }
+
+    #[inline(never)]
+    fn scan_cores(&mut self, cluster: Option<MaskId>, target: CpuId) -> ScanEnd {
+        let start = CpuId(target.0 + 1);
         let mut thread = None;
         if let Some(cluster) = cluster {
             let span = self.domains.mask(cluster);
             for core in span.iter_wrap(start) {
                 if self.scratch.cpus.test(core) && self.is_idle_core(core, &mut thread) {
-                    return ScanEnd::Found(core, Reason::ClusterIdleCore);
+                    return ScanEnd::found(core, Reason::ClusterIdleCore);
                 }
             }
             self.scratch.cpus.and_not_with(span);
@@ -169,13 +179,13 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         let mut walk = WrapWalk::from(start);
         while let Some(core) = walk.next(&self.scratch.cpus) {
             if self.is_idle_core(core, &mut thread) {
-                return ScanEnd::Found(core, Reason::IdleCore);
+                return ScanEnd::found(core, Reason::IdleCore);
             }
         }
         self.clear_idle_cores(target);
         match thread {
-            Some(cpu) => ScanEnd::Found(cpu, Reason::IdleThread),
-            None => ScanEnd::Nothing,
+            Some(cpu) => ScanEnd::found(cpu, Reason::IdleThread),
+            None => ScanEnd::NOTHING,
         }
     }
 

@@ -10,7 +10,18 @@ use crate::search::Search;
 
 impl<V: MachineView, E: Explain> Search<'_, V, E> {
     /// A usable thread of the core of `cpu` (`select_idle_smt`).
+    #[inline(always)]
     pub(super) fn select_idle_smt(&mut self, llc: DomainId, cpu: CpuId) -> Option<CpuId> {
+        if let Some(masks) = self.masks
+            && let Some(answer) = self.fast_idle_smt(masks, llc, cpu)
+        {
+            return answer;
+        }
+        self.scan_idle_smt(llc, cpu)
+    }
+
+    #[inline(never)]
+    fn scan_idle_smt(&mut self, llc: DomainId, cpu: CpuId) -> Option<CpuId> {
         let domains = self.domains;
         let takes_self = self.has(Feature::SIS_SMT_SELF);
         let span = self.has(Feature::SIS_SMT_DOMAIN).then(|| domains.span(llc));

@@ -10,6 +10,7 @@ use crate::search::{Search, WrapWalk};
 use crate::{MachineView, Reason, Section};
 
 impl<V: MachineView, E: Explain> Search<'_, V, E> {
+    #[inline(never)]
     pub(super) fn scan_in_three_passes(&mut self, llc: DomainId, target: CpuId) -> ScanEnd {
         if self.has_idle_cores(target) {
             let (early_exit, clear_once) = (
@@ -26,17 +27,17 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             };
             self.view.leave(Section::IdleCore, &self.cost);
             if let Some(cpu) = core {
-                return ScanEnd::Found(cpu, Reason::IdleCore);
+                return ScanEnd::found(cpu, Reason::IdleCore);
             }
         }
         let end = self.select_idle_cpu_old(llc, target);
-        if matches!(end, ScanEnd::Found(..)) {
+        if end.cpu.is_some() {
             return end;
         }
         if self.domains.switches().smt_present
             && let Some(thread) = self.select_idle_smt(llc, target)
         {
-            return ScanEnd::Found(thread, Reason::TargetSmt);
+            return ScanEnd::found(thread, Reason::TargetSmt);
         }
         end
     }
@@ -93,11 +94,11 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
     /// The first usable CPU in wrap order from `target`, within the budget.
     fn select_idle_cpu_old(&mut self, llc: DomainId, target: CpuId) -> ScanEnd {
         let Some(this_llc) = self.domains.cached(self.ctx.this_cpu).llc else {
-            return ScanEnd::Refused;
+            return ScanEnd::REFUSED;
         };
         let weight = self.domains.domain(llc).span_weight;
         let Some(nr) = self.budget_by_idle_time(this_llc, weight) else {
-            return ScanEnd::Refused;
+            return ScanEnd::REFUSED;
         };
         self.explain.note(Event::Budget {
             nr: Some(nr),
@@ -111,10 +112,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             self.walk_span(llc, target, nr)
         };
         self.view.leave(Section::IdleScan, &self.cost);
-        let ran_out = matches!(
-            end,
-            ScanEnd::OutOfBudget | ScanEnd::Found(_, Reason::ScanSchedIdle)
-        );
+        let ran_out = matches!(end.reason, Reason::TargetBudget | Reason::ScanSchedIdle);
         self.close_scan_account(ran_out, tests);
         end
     }
@@ -136,10 +134,10 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
                 return out_of_budget(second_choice);
             }
             if self.takes(cpu, &mut second_choice) {
-                return ScanEnd::Found(cpu, Reason::IdleCpu);
+                return ScanEnd::found(cpu, Reason::IdleCpu);
             }
         }
-        ScanEnd::Nothing
+        ScanEnd::NOTHING
     }
 
     /// v5.4: walks the whole span; CPUs that are not allowed cost budget too. A sched-idle CPU is
@@ -158,10 +156,10 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
                 continue;
             }
             if self.takes(cpu, &mut second_choice) {
-                return ScanEnd::Found(cpu, Reason::IdleCpu);
+                return ScanEnd::found(cpu, Reason::IdleCpu);
             }
         }
-        ScanEnd::Nothing
+        ScanEnd::NOTHING
     }
 
     #[inline]
@@ -180,7 +178,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
 
 const fn out_of_budget(second_choice: Option<CpuId>) -> ScanEnd {
     match second_choice {
-        Some(cpu) => ScanEnd::Found(cpu, Reason::ScanSchedIdle),
-        None => ScanEnd::OutOfBudget,
+        Some(cpu) => ScanEnd::found(cpu, Reason::ScanSchedIdle),
+        None => ScanEnd::OUT_OF_BUDGET,
     }
 }

@@ -10,6 +10,7 @@ use fairlab_topology::Domains;
 use fairlab_units::{CpuId, CpuMask, TaskId};
 
 use crate::machine::{Shape, State, context, kernels, task};
+use crate::scene::{SEARCHES, STATES, Scene, THREADS};
 
 /// Small numbers from a seed (SplitMix64).
 struct Dice(u64);
@@ -111,11 +112,8 @@ fn roll(dice: &mut Dice, state: &mut State) {
         row.load = u64::from(dice.below(3000));
         row.runnable_load = u64::from(dice.below(3000));
     }
-    state.hint.clear();
-    for shared in 0..state.domains.nr_shared() as u32 {
-        if dice.one_in(2) {
-            state.hint.insert(shared);
-        }
+    for hint in &mut state.hint {
+        *hint = dice.one_in(2);
     }
     state.nr_idle_scan = match dice.below(4) {
         0 => dice.below(3),
@@ -267,6 +265,23 @@ fn without_counting_the_answers_stay() {
         assert_eq!(got.effects, want.effects);
     }
     assert!(kernel.has(Feature::SIS_CLUSTER));
+}
+
+#[test]
+fn the_states_that_are_measured_have_equal_answers() {
+    for kernel in kernels() {
+        for (search, state) in SEARCHES.iter().flat_map(|s| STATES.map(|state| (s, state))) {
+            for (nr, threads) in [8, 64].into_iter().flat_map(|nr| THREADS.map(|t| (nr, t))) {
+                let mut scene = Scene::new(&kernel, search, state, nr, threads).unwrap();
+                let want = scene.scan()();
+                assert_eq!(
+                    scene.masks()(),
+                    want,
+                    "{kernel} {search} {state} {nr} {threads}"
+                );
+            }
+        }
+    }
 }
 
 fn number(name: &str) -> Option<u64> {

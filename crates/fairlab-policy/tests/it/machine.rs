@@ -133,7 +133,8 @@ pub struct State {
     pub domains: Domains,
     pub active: CpuMask,
     pub cpus: Vec<CpuState>,
-    pub hint: BTreeSet<u32>,
+    /// By number of the shared object.
+    pub hint: Vec<bool>,
     pub nr_idle_scan: u32,
     pub avg_idle: u64,
     pub avg_scan_cost: u64,
@@ -171,7 +172,7 @@ impl State {
         Self {
             active: CpuMask::full(nr),
             cpus: (0..nr).map(busy).collect(),
-            hint: BTreeSet::new(),
+            hint: vec![false; domains.nr_shared()],
             nr_idle_scan: 1000,
             avg_idle: 1_000_000_000,
             avg_scan_cost: 0,
@@ -198,13 +199,15 @@ impl State {
         self
     }
 
+    /// Out of line, so that a decision without it can be measured.
+    #[inline(never)]
+    fn note_section(&self, section: Section, begins: bool) {
+        self.sections.borrow_mut().push((section, begins));
+    }
+
     /// Sets the hint of every LLC.
     pub fn hint(mut self, set: bool) -> Self {
-        self.hint = if set {
-            (0..self.domains.nr_shared() as u32).collect()
-        } else {
-            BTreeSet::new()
-        };
+        self.hint.fill(set);
         self
     }
 }
@@ -271,7 +274,7 @@ impl MachineView for State {
         self.cpus[cpu.index()].exit_latency
     }
     fn has_idle_cores(&self, shared: SharedId) -> bool {
-        self.hint.contains(&shared.0)
+        self.hint[shared.0 as usize]
     }
     fn nr_idle_scan(&self, _shared: SharedId) -> u32 {
         self.nr_idle_scan
@@ -301,14 +304,16 @@ impl MachineView for State {
     fn is_overutilized(&self) -> bool {
         self.overutilized
     }
+    #[inline]
     fn enter(&self, section: Section, _cost: &Cost) {
         if self.watches_sections {
-            self.sections.borrow_mut().push((section, true));
+            self.note_section(section, true);
         }
     }
+    #[inline]
     fn leave(&self, section: Section, _cost: &Cost) {
         if self.watches_sections {
-            self.sections.borrow_mut().push((section, false));
+            self.note_section(section, false);
         }
     }
 }

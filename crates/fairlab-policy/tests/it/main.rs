@@ -10,6 +10,8 @@ mod fast_search;
 mod idle_sibling;
 mod machine;
 mod reasons;
+#[allow(dead_code, reason = "written for the benchmark too")]
+mod scene;
 mod slow_path;
 mod story;
 mod wakeup;
