@@ -1,6 +1,7 @@
 //! What can be typed. Only clap's structs: checks live where the values are used.
 
 mod bench;
+pub mod layout;
 
 use std::path::PathBuf;
 
@@ -43,6 +44,8 @@ pub enum Verb {
     Compare(CompareVerb),
     /// Measure on this host, for real
     Bench(BenchVerb),
+    /// Sections, symbols, cache lines and structures of a build, and what changed to another
+    Layout(layout::LayoutVerb),
     /// Print a completion script for a shell
     #[command(hide = true)]
     Completions(CompletionsVerb),

@@ -44,6 +44,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Run(args) => commands::run::run(&args),
         Verb::Compare(args) => commands::compare::run(&args),
         Verb::Bench(args) => commands::bench::run(&args),
+        Verb::Layout(args) => commands::layout::run(&args),
         Verb::Completions(args) => commands::completions::run(&args),
         Verb::Man(args) => commands::man::run(&args),
     }

@@ -11,8 +11,11 @@ use object::read::archive::ArchiveFile;
 pub use self::kind::Kind;
 use crate::elf::{self, ObjectFile};
 use crate::error::{LayoutError, Result};
+use crate::gone::Gone;
+use crate::inlined;
 use crate::symbol::SymbolList;
 use crate::text::{self, Document};
+use crate::types::{Types, btf, dwarf};
 use crate::unpack::{Compression, read_limited};
 
 /// A text may be this large; /proc/kallsyms of a large kernel has 15 MB.
@@ -173,9 +176,80 @@ impl<R: Read + Seek> Input<R> {
         }
     }
 
+    /// Reads types: from BTF where there is any, since it is smaller, else from DWARF.
+    ///
+    /// `wanted` names the structures that are of interest; none: all. `base` is the BTF that a
+    /// module's builds on.
+    ///
+    /// # Errors
+    /// There is neither, or it is broken.
+    pub fn types(&self, wanted: &[String], base: Option<&[u8]>) -> Result<Types> {
+        if self.kind == Kind::Btf {
+            return btf::read(&self.name, self.bytes(), base);
+        }
+        let missing = |problem: &str| LayoutError::Missing {
+            name: self.name.clone(),
+            problem: problem.to_owned(),
+        };
+        if self.kind != Kind::Elf {
+            return Err(missing(
+                "types are read from ELF files with DWARF or BTF, and from raw BTF; this is neither",
+            ));
+        }
+        let sections = self.debug_sections(&[".BTF"])?;
+        let own = sections.get(".BTF");
+        let needs_base = btf::needs_base(own);
+        if !own.is_empty() && (!needs_base || base.is_some()) {
+            return btf::read(&self.name, own, base.filter(|_| needs_base));
+        }
+        let dwarf_sections = self.debug_sections(dwarf::SECTIONS)?;
+        if dwarf_sections.get(".debug_info").is_empty() {
+            return Err(missing(if own.is_empty() {
+                "it has no types: neither DWARF nor BTF; build it with -g, or give vmlinux or \
+                 /sys/kernel/btf/vmlinux"
+            } else {
+                "its BTF builds on that of its kernel: give that with --btf-base"
+            }));
+        }
+        dwarf::read(&self.name, &dwarf_sections, wanted)
+    }
+
+    /// The raw BTF in a file, as a base for that of modules.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn raw_btf(&self) -> Result<Vec<u8>> {
+        let bytes = match self.kind {
+            Kind::Btf => self.bytes().to_vec(),
+            Kind::Elf => self.debug_sections(&[".BTF"])?.get(".BTF").to_vec(),
+            _ => Vec::new(),
+        };
+        if bytes.is_empty() {
+            return Err(LayoutError::Missing {
+                name: self.name.clone(),
+                problem: "it has no BTF".to_owned(),
+            });
+        }
+        Ok(bytes)
+    }
+
+    /// Fills in where functions are inlined, when there is DWARF that says so.
+    ///
+    /// # Errors
+    /// The debug information is broken.
+    pub fn find_inlined(&self, functions: &mut [Gone]) -> Result<()> {
+        if self.kind != Kind::Elf {
+            return Ok(());
+        }
+        let sections = self.debug_sections(dwarf::SECTIONS)?;
+        if sections.get(".debug_info").is_empty() {
+            return Ok(());
+        }
+        inlined::find(&self.name, &sections, functions)
+    }
+
     /// The debug sections called `names` of an ELF file.
-    #[allow(dead_code, reason = "types are read through it")]
-    pub(crate) fn debug_sections(&self, names: &[&'static str]) -> Result<elf::DebugSections<'_>> {
+    fn debug_sections(&self, names: &[&'static str]) -> Result<elf::DebugSections<'_>> {
         match &self.source {
             Source::Parts(cache) => elf::debug_sections(&self.name, cache, names),
             Source::Bytes(bytes) => elf::debug_sections(&self.name, bytes.as_slice(), names),

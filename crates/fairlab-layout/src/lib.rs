@@ -15,10 +15,20 @@
 
 pub mod elf;
 pub mod error;
+pub mod gone;
+pub mod growth;
+mod inlined;
 pub mod input;
+pub mod lines;
+pub mod moves;
+pub mod placement;
+pub mod report;
 pub mod section;
+pub mod sizes;
+pub mod structs;
 pub mod symbol;
 pub mod text;
+pub mod types;
 pub mod unpack;
 
 pub use crate::error::LayoutError;

@@ -5,6 +5,7 @@ pub mod compare;
 pub mod completions;
 pub mod kernels;
 mod latency;
+pub mod layout;
 pub mod machines;
 pub mod man;
 pub mod run;

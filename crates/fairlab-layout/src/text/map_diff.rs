@@ -26,7 +26,7 @@ pub(super) fn parse(text: &str) -> (SymbolList, SymbolList) {
         }
     }
     let read = |text: &str, title| {
-        let mut list = map::parse(text, |line| map::symbol(line))
+        let mut list = map::parse(text, map::symbol)
             .into_iter()
             .reduce(|mut all, list| {
                 all.symbols.extend(list.symbols);

@@ -60,8 +60,7 @@ pub(super) fn parse(text: &str) -> Vec<PrintedStruct> {
             let end = open.members.last().map(|m| m.offset.saturating_add(m.size));
             open.holes.push((end, bytes));
         } else if let Some((number, bytes)) = line_mark(trimmed) {
-            let unit =
-                *line_size.get_or_insert_with(|| if number == 0 { bytes } else { bytes / number });
+            let unit = *line_size.get_or_insert_with(|| bytes.checked_div(number).unwrap_or(bytes));
             if number.checked_mul(unit) != Some(bytes) {
                 open.notes.push(format!(
                     "cache line {number} is said to start at byte {bytes}; with lines of {unit} \
