@@ -9,7 +9,7 @@
 
 use std::hint::black_box;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,8 @@ pub struct SharingOptions {
     pub pattern: Pattern,
     /// What is written.
     pub written: Written,
-    /// Write both halves of 128 bytes, as if a line were that long.
+    /// Halve all offsets, so that the 128 bytes of a map become one line of 64: what stands together
+    /// in a line of 128 bytes then stands together in one of this host.
     pub as_long_lines: bool,
     /// The CPUs of the readers; one reader each.
     pub readers: Vec<u32>,
@@ -84,35 +85,46 @@ pub struct Times {
 /// Memory for two blocks, aligned to 128 bytes by leaving words out at the start: that of the maps
 /// with its neighbours, and ours.
 struct Blocks {
-    words: Vec<AtomicU32>,
+    words: Vec<AtomicU16>,
     start: usize,
 }
 
 impl Blocks {
     fn new() -> Self {
-        let words: Vec<AtomicU32> = (0..128).map(AtomicU32::new).collect();
+        let words: Vec<AtomicU16> = (0..256).map(AtomicU16::new).collect();
         let misalignment = words.as_ptr().addr() % 128;
         Self {
-            start: (128 - misalignment) % 128 / 4,
+            start: (128 - misalignment) % 128 / 2,
             words,
         }
     }
 
-    /// The four bytes at `offset`.
-    fn word(&self, offset: u32) -> &AtomicU32 {
-        &self.words[self.start + offset as usize / 4]
+    /// Two bytes at `offset`: a read takes a line whatever its size, and halved offsets of integers
+    /// are multiples of two.
+    fn word(&self, offset: u32) -> &AtomicU16 {
+        &self.words[self.start + offset as usize / 2]
     }
 }
 
-/// Where each read of `pattern` goes in `layout`.
-fn offsets(layout: Layout, pattern: Pattern) -> Vec<u32> {
-    let block = if layout.is_apart() { BLOCK } else { 0 };
-    let variables = pattern
-        .reads()
-        .iter()
-        .filter_map(|name| layout.variable(name));
-    variables.map(|v| block + v.offset).collect()
+/// By how much offsets are divided.
+const fn scale(as_long_lines: bool) -> u32 {
+    if as_long_lines { 2 } else { 1 }
 }
+
+/// Where each read of `pattern` goes in `layout`.
+fn offsets(layout: Layout, pattern: Pattern, as_long_lines: bool) -> Vec<u32> {
+    let block = if layout.is_apart() { BLOCK } else { 0 };
+    let reads = pattern.reads().iter();
+    let variables = reads.filter_map(|name| layout.variable(name));
+    variables
+        .map(|v| block + v.offset / scale(as_long_lines))
+        .collect()
+}
+
+/// A counter with lines of its own.
+#[repr(align(256))]
+#[derive(Default)]
+struct Progress(AtomicU32);
 
 /// What the threads of a measurement share.
 struct Shared<'a> {
@@ -123,6 +135,8 @@ struct Shared<'a> {
     is_over: AtomicBool,
     /// Readers that still read.
     reading: AtomicUsize,
+    /// Stores of the writer, in steps of [`STORES`].
+    stores: Progress,
     /// Bits of each reader's nanoseconds per pattern; not a number for a round that does not count.
     nanos: Vec<AtomicU64>,
     barrier: Barrier,
@@ -132,34 +146,29 @@ struct Shared<'a> {
 /// is not running.
 const SLOWEST_STORE_NS: f64 = 500.0;
 
+/// Stores between two looks of the writer at what the readers do.
+const STORES: u32 = 64;
+
 /// How long a reader waits for the writer to begin.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 impl Shared<'_> {
     fn write(&self) {
-        let written = self.options.written.offset();
-        let other = (written + BLOCK / 2) % BLOCK;
-        let mut value = 0;
+        let written = self.options.written.offset() / scale(self.options.as_long_lines);
+        let mut value = 0_u16;
         while self.reading.load(Ordering::Relaxed) > 0 {
-            for _ in 0..64 {
-                value += 1;
+            for _ in 0..STORES {
+                value = value.wrapping_add(1);
                 self.blocks.word(written).store(value, Ordering::Relaxed);
-                if self.options.as_long_lines {
-                    // No layout has a variable there that would be spoilt: nobody looks at values.
-                    self.blocks.word(other).store(value, Ordering::Relaxed);
-                }
             }
+            self.stores.0.fetch_add(STORES, Ordering::Relaxed);
         }
     }
 
     /// Nanoseconds per pattern; nothing when the writer did not do what it should meanwhile.
     fn read(&self, offsets: &[u32]) -> Option<f64> {
         let is_writing = self.is_writing.load(Ordering::Relaxed);
-        let stores = || {
-            self.blocks
-                .word(self.options.written.offset())
-                .load(Ordering::Relaxed)
-        };
+        let stores = || self.stores.0.load(Ordering::Relaxed);
         if is_writing {
             let (first, start) = (stores(), Instant::now());
             while stores() == first {
@@ -169,7 +178,7 @@ impl Shared<'_> {
                 std::hint::spin_loop();
             }
         }
-        let words: Vec<&AtomicU32> = offsets.iter().map(|at| self.blocks.word(*at)).collect();
+        let words: Vec<&AtomicU16> = offsets.iter().map(|at| self.blocks.word(*at)).collect();
         let read = |times: u32| {
             for _ in 0..times {
                 for word in &words {
@@ -196,7 +205,8 @@ impl Shared<'_> {
 
     fn reader(&self, index: usize) -> Result<(), BenchError> {
         let pinned = pin(self.options.readers[index]);
-        let by_layout = Layout::ALL.map(|layout| offsets(layout, self.options.pattern));
+        let by_layout = Layout::ALL
+            .map(|layout| offsets(layout, self.options.pattern, self.options.as_long_lines));
         loop {
             self.barrier.wait();
             if self.is_over.load(Ordering::Relaxed) {
@@ -265,6 +275,7 @@ pub fn measure(options: &SharingOptions) -> Result<[Times; 4], BenchError> {
         is_writing: AtomicBool::new(false),
         is_over: AtomicBool::new(false),
         reading: AtomicUsize::new(0),
+        stores: Progress::default(),
         nanos: options.readers.iter().map(|_| AtomicU64::new(0)).collect(),
         barrier: Barrier::new(options.readers.len() + 2),
     };
@@ -365,6 +376,7 @@ pub fn host_siblings(cpu: u32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::percpu::reads_in_written_line;
 
     #[test]
     fn one_cpu_has_no_places() {
@@ -386,10 +398,27 @@ mod tests {
     fn every_layout_reads_its_own_words_and_ours_is_apart() {
         for pattern in Pattern::ALL {
             for layout in Layout::ALL {
-                let offsets = offsets(layout, pattern);
-                assert_eq!(offsets.len(), pattern.reads().len());
-                assert!(offsets.iter().all(|at| (*at >= BLOCK) == layout.is_apart()));
-                assert!(offsets.iter().all(|at| at % 4 == 0 && *at < 2 * BLOCK));
+                for as_long_lines in [false, true] {
+                    let offsets = offsets(layout, pattern, as_long_lines);
+                    assert_eq!(offsets.len(), pattern.reads().len());
+                    assert!(offsets.iter().all(|at| (*at >= BLOCK) == layout.is_apart()));
+                    assert!(offsets.iter().all(|at| at % 2 == 0 && *at < 2 * BLOCK));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_lines_are_played_on_short_ones_as_they_would_hold() {
+        for pattern in Pattern::ALL {
+            for layout in Layout::ALL {
+                for written in [Written::Above, Written::Below] {
+                    let line = written.offset() / 2 / 64;
+                    let offsets = offsets(layout, pattern, true);
+                    let hit = offsets.iter().filter(|at| **at / 64 == line).count();
+                    let wanted = reads_in_written_line(layout, pattern, 128, written.offset());
+                    assert_eq!(hit, wanted, "{layout:?} {pattern:?} {written:?}");
+                }
             }
         }
     }

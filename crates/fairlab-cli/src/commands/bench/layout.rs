@@ -66,10 +66,10 @@ pub fn measure(args: &LayoutArgs) -> Result<Report> {
         return Ok(report);
     };
     let readers = readers(args, places)?;
-    let forms = if line >= percpu::BLOCK {
-        vec![false]
-    } else {
+    let forms = if line == percpu::BLOCK / 2 {
         vec![false, true]
+    } else {
+        vec![false]
     };
     let steps = report.patterns.len() * args.written.places().len() * forms.len() * readers.len();
     let progress = Progress::new(args.common.progress, steps as u64, "measurements");
@@ -141,7 +141,7 @@ impl Setting {
             "{}-byte lines{}, written: the neighbour {}, read: {}",
             self.line,
             if self.as_long_lines {
-                " (played: both halves are written)"
+                " (played: the map at half size on lines of 64)"
             } else {
                 ""
             },
@@ -242,7 +242,7 @@ impl Report {
         writeln!(
             out,
             "\nWhich neighbour is written is an assumption: the maps do not say what lies in the {words} \
-             free words of these {} bytes. Reads of a {} in the written line, against \"without\":",
+             free words of these {} bytes. Reads of the kind \"{}\" in the written line, against \"without\":",
             percpu::BLOCK,
             pattern.name()
         )?;
