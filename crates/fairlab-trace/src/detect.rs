@@ -4,6 +4,8 @@ use crate::context::{Context, Reader};
 use crate::error::OpenError;
 use crate::metadata::{Format, Metadata};
 use crate::perf_data;
+use crate::perfetto;
+use crate::schedviz;
 use crate::source::Source;
 use crate::text;
 use crate::trace_dat;
@@ -44,6 +46,9 @@ fn open_file(source: &Source, ctx: &mut Context) -> Result<Opened, OpenError> {
     if perf_data::is_perf_data(&head) {
         return perf_data::open(source, ctx);
     }
+    if perfetto::is_perfetto(&head, source.len()) {
+        return perfetto::open(source, ctx);
+    }
     if looks_like_text(&head) {
         return text::open(source, ctx);
     }
@@ -62,6 +67,9 @@ fn open_tree(
 ) -> Result<Opened, OpenError> {
     if let [(_, only)] = files {
         return open_file(only, ctx);
+    }
+    if schedviz::is_schedviz(files) {
+        return schedviz::open(name, files, ctx);
     }
     let perf = files.iter().find(|(path, source)| {
         last_part(path) == "data" && perf_data::is_perf_data(&source.bytes(0, 8))

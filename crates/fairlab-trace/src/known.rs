@@ -49,8 +49,3 @@ impl Known {
         })
     }
 }
-
-/// The name of an event without its system: `sched:sched_switch` is `sched_switch`.
-pub(crate) fn without_system(name: &str) -> &str {
-    name.rsplit_once(':').map_or(name, |(_, name)| name)
-}

@@ -36,11 +36,6 @@
 //! # What this crate is not
 //! It judges nothing: no waits, no placements, no verdicts.
 
-#![allow(
-    dead_code,
-    reason = "parts for the binary formats come before their readers"
-)]
-
 mod counts;
 mod error;
 mod ledger;
@@ -67,6 +62,8 @@ mod ring;
 mod detect;
 mod known;
 mod perf_data;
+mod perfetto;
+mod schedviz;
 mod state;
 mod text;
 mod trace_dat;

@@ -21,16 +21,17 @@ use crate::ring::PageLayout;
 use crate::source::Source;
 use crate::text;
 
-use cpu::CpuStream;
-use options::Clock;
 use scan::Scan;
+
+pub(crate) use cpu::CpuStream;
+pub(crate) use options::Clock;
 
 /// How a file begins.
 pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// How the parts of a version 7 file are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compression {
+pub(crate) enum Compression {
     None,
     Zlib,
     Zstd,

@@ -29,7 +29,7 @@ const MOST_FILES: usize = 20_000;
 const XZ_MEMORY_KIB: u32 = 256 << 10;
 
 /// How large `packed` bytes may become. Traces shrink by a factor of 5 to 50.
-fn largest(packed: u64) -> u64 {
+pub(crate) fn largest(packed: u64) -> u64 {
     packed.saturating_mul(1000).max(64 << 20)
 }
 

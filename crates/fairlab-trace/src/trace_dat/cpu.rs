@@ -17,7 +17,7 @@ const AT_ONCE: usize = 128 * 1024;
 const LARGEST_CHUNK: u32 = 64 << 20;
 
 /// Reads the pages of one CPU.
-pub(super) struct CpuStream {
+pub(crate) struct CpuStream {
     source: Source,
     /// Where `source` begins in the file, for messages.
     file_offset: u64,
@@ -38,7 +38,7 @@ pub(super) struct CpuStream {
 
 impl CpuStream {
     #[allow(clippy::too_many_arguments, reason = "all are facts about one stream")]
-    pub(super) fn new(
+    pub(crate) fn new(
         source: Source,
         file_offset: u64,
         cpu: u32,

@@ -20,7 +20,7 @@ pub(super) const BUFFER_TEXT: u16 = 22;
 
 /// How time stamps become ns.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     /// Multiplier and shift for processor ticks.
     ticks: Option<(u32, u32)>,
     /// Added to all.

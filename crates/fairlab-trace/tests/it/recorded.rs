@@ -194,3 +194,53 @@ fn trace_dat_of_machines_with_32_bits_is_read() {
         assert_eq!(recording.ledger().nr_problems(), 0, "{file}");
     }
 }
+
+#[test]
+fn an_archive_of_schedviz_is_read() {
+    let Some(recording) = check(
+        "schedviz-test.tar.gz",
+        &[
+            ("sched_switch", 15056),
+            ("sched_wakeup", 11134),
+            ("sched_wakeup_new", 2732),
+        ],
+    ) else {
+        return;
+    };
+    assert_eq!(recording.format(), Format::SchedViz);
+    let topology = recording.metadata().topology.as_ref().unwrap();
+    assert_eq!(topology.cpus.len(), 1);
+    assert_eq!(topology.cpus[0].thread_siblings, [0]);
+}
+
+#[test]
+fn perfetto_with_plain_events_is_read() {
+    let Some(recording) = check(
+        "android-test_trace.perfetto-trace",
+        &[
+            ("sched_switch", 15267),
+            ("sched_wakeup", 8743),
+            ("cpu_idle", 11687),
+            ("cpu_frequency", 168),
+        ],
+    ) else {
+        return;
+    };
+    assert_eq!(recording.format(), Format::Perfetto);
+}
+
+#[test]
+fn perfetto_with_compact_events_is_read() {
+    let Some(recording) = check(
+        "android-api32_startup_warm.perfetto-trace",
+        &[
+            ("sched_switch", 11086),
+            ("sched_waking", 6857),
+            ("cpu_idle", 6809),
+        ],
+    ) else {
+        return;
+    };
+    let version = recording.metadata().kernel_version.as_deref();
+    assert_eq!(version, Some("#1 SMP PREEMPT Fri Aug 5 20:48:01 UTC 2022"));
+}

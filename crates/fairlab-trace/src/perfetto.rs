@@ -1,0 +1,90 @@
+//! Perfetto traces: packets of protobuf, of which the bundles of ftrace events matter here.
+//!
+//! ```text
+//!   Trace { packet*: TracePacket { ftrace_events: FtraceEventBundle { cpu, event*, compact_sched },
+//!                                  process_tree, system_info, compressed_packets, ... } }
+//! ```
+//!
+//! Bundles of one CPU are in time order, and those of different CPUs follow each other as the tracing
+//! service emptied the buffers. So a first pass notes where each CPU's bundles are, and the second
+//! reads them side by side. Numbers of fields are those of `protos/perfetto/trace/`.
+
+mod bundle;
+mod compact;
+mod event;
+mod index;
+mod proto;
+
+use crate::context::Context;
+use crate::detect::Opened;
+use crate::error::OpenError;
+use crate::merge::Merge;
+use crate::metadata::Format;
+use crate::source::Source;
+
+use bundle::BundleStream;
+use index::Index;
+use proto::{Fields, Value};
+
+/// Does a file of `len` bytes that begins with `head` look like one?
+pub(crate) fn is_perfetto(head: &[u8], len: u64) -> bool {
+    let mut rest = head;
+    let mut packets = 0;
+    while packets < 3 {
+        let Some((packet, after)) = index::packet(rest) else {
+            // The head ends within a packet.
+            break;
+        };
+        let mut has_field = false;
+        for field in Fields::new(packet) {
+            let Some((number, _)) = field else {
+                return false;
+            };
+            if number == 0 || number > 10_000 {
+                return false;
+            }
+            has_field = true;
+        }
+        if !has_field && !packet.is_empty() {
+            return false;
+        }
+        packets += 1;
+        rest = after;
+    }
+    if packets > 0 {
+        return rest.is_empty() || rest.first() == Some(&index::PACKET_TAG);
+    }
+    // One packet larger than the head: then its fields begin as they should.
+    index::packet_start(head).is_some_and(|(start, size)| {
+        size <= len
+            && size as usize > head.len() - start
+            && matches!(
+                Fields::new(&head[start..]).next(),
+                Some(Some((number, _))) if number > 0 && number < 1000
+            )
+    })
+}
+
+/// Opens a trace.
+pub(crate) fn open(source: &Source, ctx: &mut Context) -> Result<Opened, OpenError> {
+    let unpacked = index::unpack(source, ctx)?;
+    let index = Index::read(unpacked.as_ref().unwrap_or(source), ctx);
+    let streams = index
+        .bundles
+        .into_iter()
+        .map(|(cpu, places)| {
+            BundleStream::new(
+                unpacked.as_ref().unwrap_or(source).clone(),
+                cpu,
+                places,
+                index.is_new_kernel,
+                ctx,
+            )
+        })
+        .collect();
+    Ok(Opened {
+        reader: Box::new(Merge::new(streams)),
+        format: Format::Perfetto,
+        metadata: index.metadata,
+    })
+}
