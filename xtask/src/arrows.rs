@@ -96,6 +96,7 @@ const RUNQUEUE: &str = "fairlab-runqueue";
 const POLICY: &str = "fairlab-policy";
 const WORKLOAD: &str = "fairlab-workload";
 const SIM: &str = "fairlab-sim";
+const AUDIT: &str = "fairlab-audit";
 const EXPERIMENT: &str = "fairlab-experiment";
 const RTAPP: &str = "fairlab-rtapp";
 const MACHINES: &str = "fairlab-machines";
@@ -123,6 +124,7 @@ pub const ARROWS: &[Row] = &[
     row(2, WORKLOAD,      &[UNITS, RNG]).no_std(),
     // 3: engine
     row(3, SIM,           &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD]).and_only(&["thiserror"]),
+    row(3, AUDIT,         &[UNITS, TOPOLOGY, EVENT, STATS]),
     // 4: edges
     row(4, EXPERIMENT,    &[UNITS, KERNEL, RNG, TOPOLOGY, STATS, POLICY, WORKLOAD, SIM]).and_others(),
     row(4, RTAPP,         &[UNITS, WORKLOAD]).and_others(),

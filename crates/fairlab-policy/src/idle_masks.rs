@@ -299,8 +299,10 @@ impl IdleMasks {
         self.rows.get(i).copied().unwrap_or_default()
     }
 
+    /// The threads of the core of `cpu`, itself included.
     #[inline]
-    pub(crate) fn threads(&self, cpu: CpuId) -> &[CpuId] {
+    #[must_use]
+    pub fn threads(&self, cpu: CpuId) -> &[CpuId] {
         self.cores.threads(cpu)
     }
 

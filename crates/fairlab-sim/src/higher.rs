@@ -84,6 +84,7 @@ impl Engine<'_> {
     pub(crate) fn wake_higher(&mut self, id: TaskId, cpu: CpuId, this: CpuId, new: bool) {
         let now = self.now;
         let target = self.allowed_cpu(id, cpu);
+        self.note_found(id, target);
         if target != cpu && !new {
             self.note_migration(id, cpu, target);
         }

@@ -35,6 +35,9 @@ pub struct Counts {
     pub probes: u64,
     /// Placements.
     pub placements: u64,
+    /// Wakeups and forks by what the task got and what it could have had, see [`crate::Found`] and
+    /// [`crate::Missed`]. Those that the kernel decides without a search are among them.
+    pub found: [[u64; 4]; 3],
     /// Placements where the kernel asked beside answered another CPU or reason.
     pub beside_differs: u64,
 }

@@ -40,10 +40,12 @@ impl Engine<'_> {
         let entity = self.world.tasks[id.index()].entity;
         if self.world.ents[entity].is_delayed() {
             // Still on its queue: no placement.
+            self.note_found(id, prev);
             self.charge(this, self.costs.wakeup);
             return self.activate(id, prev, this, EnqueueFlags::WAKEUP, false);
         }
         let target = self.place(id, this, prev, flags | WakeFlags::TTWU, in_task);
+        self.note_found(id, target);
         self.charge(this, self.costs.wakeup);
         self.move_sleeper(id, target);
         let migrated = target != prev;
@@ -103,6 +105,7 @@ impl Engine<'_> {
             .fork(&mut self.world.ents, entity, self.now);
         self.request(this, this, resched);
         let target = self.place(child, this, this, WakeFlags::FORK, true);
+        self.note_found(child, target);
         self.world.tasks[child.index()].cpu = target;
         self.init_util(child, target);
         self.activate(child, target, this, EnqueueFlags::NEW, true);

@@ -1,0 +1,4 @@
+//! Audits of simulated runs, whose truth is known.
+#![allow(clippy::unwrap_used, reason = "all of this is test code")]
+
+mod truth;

@@ -1,0 +1,76 @@
+//! What a placed task got, and the best that it could have had at that moment.
+//!
+//! Seen from all of the machine's state, not from what the kernel's search looked at: this is what
+//! an audit of the run's events has to find.
+
+use fairlab_units::{CpuId, TaskId};
+
+use crate::costs::Distance;
+use crate::engine::Engine;
+
+/// What a placed task got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A CPU whose siblings idled too, or that has none.
+    IdleCore,
+    /// An idle CPU with a busy sibling.
+    IdleCpu,
+    /// A busy CPU.
+    Busy,
+}
+
+/// The best that a placed task could have had instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missed {
+    /// Nothing better.
+    Nothing,
+    /// An idle core that shares the last-level cache with the CPU that it got.
+    IdleCore,
+    /// An idle CPU that does.
+    IdleCpu,
+    /// An idle CPU that does not.
+    Elsewhere,
+}
+
+impl Engine<'_> {
+    /// Counts what `id`, which was woken or forked, gets on `cpu`. Comes before it is queued there.
+    pub(crate) fn note_found(&mut self, id: TaskId, cpu: CpuId) {
+        let (found, missed) = self.missed(id, cpu);
+        self.counts.found[found as usize][missed as usize] += 1;
+    }
+
+    /// What `id` gets on `cpu`, and what it misses.
+    fn missed(&self, id: TaskId, cpu: CpuId) -> (Found, Missed) {
+        let is_idle = |cpu: CpuId| self.world.cpus[cpu].is_idle();
+        let is_idle_core = |cpu: CpuId| self.masks.threads(cpu).iter().all(|&t| is_idle(t));
+        if is_idle(cpu) && is_idle_core(cpu) {
+            return (Found::IdleCore, Missed::Nothing);
+        }
+        let found = if is_idle(cpu) {
+            Found::IdleCpu
+        } else {
+            Found::Busy
+        };
+        if self.masks.nr_idle() == 0 {
+            return (found, Missed::Nothing);
+        }
+        let allowed = self.world.mask(self.world.tasks[id.index()].allowed);
+        let mut missed = Missed::Nothing;
+        for other in allowed.iter().filter(|&other| is_idle(other)) {
+            if self.distances.between(cpu, other) > Distance::SameLlc {
+                if missed == Missed::Nothing {
+                    missed = Missed::Elsewhere;
+                }
+            } else if is_idle_core(other) {
+                return (found, Missed::IdleCore);
+            } else {
+                missed = Missed::IdleCpu;
+            }
+        }
+        match (found, missed) {
+            // Another idle CPU is no better than the one that it got.
+            (Found::IdleCpu, _) => (found, Missed::Nothing),
+            _ => (found, missed),
+        }
+    }
+}
