@@ -189,6 +189,9 @@ Placement {
     TTWU_QUEUE                  "xxxxxxx" "remote wakeups are queued on the target's list"
     TTWU_QUEUE_IDLE             "...xxxx" "an idle target inside the LLC is woken through its list as well"
     AFFINITY_DISTRIBUTE         "..xxxxx" "tasks driven off their CPU by a change of affinity are spread over the allowed ones in turn (v5.7, from memory); before, all go to the first"
+    NUMA_BALANCING              "......." "memory is scanned, faults say where it is, and tasks and pages move together; kernels switch it on where there are several nodes, here it is asked for, since it needs a model of memory"
+    NUMA_MOVE_TO_SPARE          "..xxxxx" "NUMA balancing moves a task to a node with spare capacity by counting tasks, prefers idle cores, and stops at a good place (v5.7, from memory); before, by load alone"
+    NUMA_SWAP_HOME              "..xxxxx" "NUMA balancing prefers to swap with a task that comes to its own preferred node (v5.7, from memory)"
     SCHED_CACHE                 "......x" "processes have a preferred LLC; the balancer brings tasks there"
 }
 Utilization {

@@ -80,6 +80,14 @@ tunables! {
     /// Nodes beyond this distance lose WAKE_AFFINE, BALANCE_FORK and BALANCE_EXEC; 0 lets the
     /// machine decide (30, AMD EPYC 32).
     reclaim_distance: [0, 0, 0, 0, 0, 0, 0];
+    /// NUMA balancing: time before the memory of a new task is scanned first, ms (scan_delay_ms).
+    numa_scan_delay_ms: [1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000];
+    /// NUMA balancing: shortest time between scans, ms (scan_period_min_ms).
+    numa_scan_period_min_ms: [1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000];
+    /// NUMA balancing: longest time between scans, ms (scan_period_max_ms).
+    numa_scan_period_max_ms: [60_000, 60_000, 60_000, 60_000, 60_000, 60_000, 60_000];
+    /// NUMA balancing: memory that is marked per scan, MiB (scan_size_mb).
+    numa_scan_size_mb: [256, 256, 256, 256, 256, 256, 256];
     /// Cache aware scheduling: tolerance of the size tests (llc_balancing/aggr_tolerance).
     llc_aggr_tolerance: [0, 0, 0, 0, 0, 0, 1];
     /// Cache aware scheduling: epochs without a scan until a preference is dropped.

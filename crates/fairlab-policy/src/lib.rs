@@ -33,6 +33,7 @@ mod hint;
 mod idle_masks;
 mod idle_sibling;
 mod idlest;
+pub mod numa;
 mod reason;
 mod scratch;
 mod search;

@@ -5,8 +5,9 @@
 
 use fairlab_policy::balance::{
     Attempt, BalanceCost, BalanceOps, BalanceTask, BalanceView, Balancer, CapacityLoss, IdleKind,
-    Kick,
+    Kick, NumaFaults,
 };
+use fairlab_policy::numa::{Choice, Faults, NumaView, choose_cpu};
 use fairlab_rng::Rng;
 use fairlab_runqueue::{Policy, Resched};
 use fairlab_units::{CpuId, CpuMask, Nanos, TaskId, Timestamp};
@@ -151,7 +152,7 @@ impl BalanceView for Ops<'_, '_> {
             is_blocked_donor: false,
             is_buddy: false,
             exec_start: entity.exec_start().0,
-            preferred_llc: None,
+            preferred_llc: task.wish.llc,
         }
     }
 
@@ -182,6 +183,69 @@ impl BalanceView for Ops<'_, '_> {
 
     fn need_resched(&self, cpu: CpuId) -> bool {
         self.world.cpus[cpu].need_resched
+    }
+
+    fn nr_numa_running(&self, cpu: CpuId) -> u32 {
+        self.world.cpus[cpu].queue.census.with_node
+    }
+
+    fn nr_preferred_running(&self, cpu: CpuId) -> u32 {
+        self.world.cpus[cpu].queue.census.on_node
+    }
+
+    fn nr_preferring_llc(&self, cpu: CpuId, llc: u32) -> u32 {
+        self.world.cpus[cpu].queue.census.preferring(llc)
+    }
+
+    fn nr_in_preferred_llc(&self, cpu: CpuId) -> u32 {
+        self.world.cpus[cpu].queue.census.in_llc
+    }
+
+    fn numa_faults(&self, task: TaskId, src: CpuId, dst: CpuId) -> Option<NumaFaults> {
+        let faults = NumaView::faults(self, task).filter(|faults| !faults.is_empty())?;
+        let (src, dst) = (self.world.nodes[src], self.world.nodes[dst]);
+        if src == dst {
+            return None;
+        }
+        let topology = self.world.domains.numa();
+        let limit = self.distance(src, dst);
+        let weight = |node| {
+            faults
+                .weight(node, limit, topology, |a, b| self.distance(a, b))
+                .cast_unsigned()
+        };
+        let preferred = self.preferred_node(task);
+        Some(NumaFaults {
+            src_is_preferred: preferred == Some(src),
+            dst_is_preferred: preferred == Some(dst),
+            src_weight: weight(src),
+            dst_weight: weight(dst),
+        })
+    }
+}
+
+impl NumaView for Ops<'_, '_> {
+    fn nr_nodes(&self) -> usize {
+        self.world.nr_nodes()
+    }
+
+    fn node_cpus(&self, node: usize) -> &CpuMask {
+        &self.world.node_cpus[node]
+    }
+
+    fn distance(&self, a: usize, b: usize) -> u32 {
+        self.world.node_distances[a][b]
+    }
+
+    fn preferred_node(&self, task: TaskId) -> Option<usize> {
+        self.world.tasks[task.index()].wish.node
+    }
+
+    fn faults(&self, task: TaskId) -> Option<&Faults> {
+        self.world.tasks[task.index()]
+            .numa
+            .as_ref()
+            .map(|numa| &numa.faults)
     }
 }
 
@@ -313,6 +377,21 @@ impl Engine<'_> {
         }
         self.balance_actions = actions;
         answer
+    }
+
+    /// Where the running task of `cpu`, on `node`, should go to be near its memory.
+    pub(crate) fn choose_numa_cpu(&mut self, id: TaskId, cpu: CpuId, node: usize) -> Choice {
+        let kernel = self.world.kernel;
+        let domains = self.world.domains;
+        let view = Ops {
+            world: &mut self.world,
+            now: self.now,
+            costs: &self.costs,
+            rng: &mut self.newidle_rng,
+            actions: &mut self.balance_actions,
+            searches: &mut self.counts.balance_found,
+        };
+        choose_cpu(&kernel, domains, &view, &self.balance, id, cpu, node)
     }
 
     /// `cpu` has nothing to run: can it pull a task? True when it has one now.

@@ -5,6 +5,7 @@ use fairlab_units::{Nanos, TaskId, Timestamp};
 
 use crate::fair_queue::FairQueue;
 use crate::metrics::CpuTime;
+use crate::task::Task;
 
 /// A CPU: its queue, what runs on it, and how far that has come.
 #[derive(Clone, Debug)]
@@ -89,8 +90,13 @@ impl Cpu {
         self.since = now;
     }
 
-    /// Wall time until `overhead` and then `work` (CPU time at full speed) are done.
-    pub(crate) fn wall_time(&self, overhead: Nanos, work: Nanos) -> Nanos {
-        overhead + Nanos((work.0 * 1024).div_ceil(u64::from(self.speed)))
+    /// Wall time until the overhead and then the work (CPU time at full speed) of `task` are done.
+    pub(crate) fn wall_time(&self, task: &Task) -> Nanos {
+        task.overhead + Nanos((task.work.0 * 1024).div_ceil(self.speed_of(task)))
+    }
+
+    /// Speed of `task` on this CPU, in 1024ths: that of the thread, less what its memory takes.
+    pub(crate) fn speed_of(&self, task: &Task) -> u64 {
+        ((u64::from(self.speed) * u64::from(task.speed)) >> 10).max(1)
     }
 }

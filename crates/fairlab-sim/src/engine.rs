@@ -15,13 +15,17 @@ use fairlab_workload::{End, ProgramId, Workload};
 
 use crate::attributes::SpreadOver;
 use crate::balance::Action;
+use crate::cache_aware::CacheAware;
+use crate::census::Census;
 use crate::costs::{CostTable, Distances, mask_words};
 use crate::cpu::Cpu;
 use crate::event_queue::{Due, EventQueue};
 use crate::fair_queue::FairQueue;
 use crate::higher::fair_policy;
 use crate::loops::LoopRow;
+use crate::memory::Memory;
 use crate::metrics::{Counts, CpuTime, RunResult};
+use crate::numa::NumaTask;
 use crate::observer::{Observer, SectionTimer};
 use crate::resources::Resources;
 use crate::task::{Phase, Task};
@@ -121,6 +125,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) masks: IdleMasks,
     pub(crate) workload: &'a Workload,
     pub(crate) resources: Resources,
+    pub(crate) memory: Memory,
+    pub(crate) cache: CacheAware,
     pub(crate) costs: CostTable,
     pub(crate) distances: Distances,
     pub(crate) mask_words: u64,
@@ -175,8 +181,13 @@ impl<'a> Engine<'a> {
         let online = machine.online();
         let config = RqConfig::new(&kernel, online.weight());
         let migration_cost = kernel.tunables.migration_cost_ns;
+        let node_of = |id| {
+            let cpu = machine.cpu(id);
+            cpu.and_then(|c| machine.node_index(c.node)).unwrap_or(0)
+        };
         let cpus = PerCpu::from_fn(nr, |id| Cpu {
-            queue: FairQueue::new(&kernel, config, domains.capacity_orig(id)),
+            queue: FairQueue::new(&kernel, config, domains.capacity_orig(id))
+                .counting(Census::of(node_of(id), domains.cached(id).llc_id)),
             higher: HigherQueue::default(),
             curr_higher: None,
             slice_over: false,
@@ -205,12 +216,13 @@ impl<'a> Engine<'a> {
         let masks = core::iter::once(online.clone())
             .chain(workload.masks.iter().map(|mask| mask.and(&online)))
             .collect();
-        let nodes = PerCpu::from_fn(nr, |id| {
-            machine
-                .cpu(id)
-                .and_then(|c| machine.node_index(c.node))
-                .unwrap_or(0)
-        });
+        let nodes = PerCpu::from_fn(nr, node_of);
+        let node_cpus = machine
+            .nodes()
+            .iter()
+            .map(|n| machine.mask_of(|c| c.online && c.node == n.id))
+            .collect();
+        let node_distances = machine.nodes().iter().map(|n| n.distances.clone());
         // A machine that has idled for long: every hint is set, and the balancer has found the LLCs
         // empty, so that a wakeup may scan all of them.
         let mut shared = vec![Shared::default(); domains.nr_shared()];
@@ -239,6 +251,8 @@ impl<'a> Engine<'a> {
                 masks,
                 jiffies: 0,
                 nodes,
+                node_cpus,
+                node_distances: node_distances.collect(),
             },
             balance,
             balance_scratch: BalanceScratch::new(nr),
@@ -249,6 +263,8 @@ impl<'a> Engine<'a> {
             masks: IdleMasks::new(domains),
             workload,
             resources: Resources::of(workload),
+            cache: CacheAware::new(machine, domains, &kernel),
+            memory: Memory::new(machine, workload, &options.costs),
             costs: options.costs.clone(),
             distances: Distances::of(machine),
             mask_words: mask_words(domains),
@@ -397,7 +413,18 @@ impl<'a> Engine<'a> {
             .filter(|own| !self.world.mask(*own).is_empty())
             .or_else(|| parent.map(|parent| self.world.tasks[parent.index()].allowed))
             .unwrap_or_default();
+        self.cache
+            .count_thread(spec.process, self.world.cpus.len(), true);
+        let walk = Rng::stream(self.seed, &format!("memory {}", id.0));
+        let memory = self.memory.of_task(self.workload, spec, walk).map(Box::new);
+        let balances_numa = self.balances_numa() && memory.is_some() && !spec.is_kthread;
+        let numa = balances_numa.then(|| {
+            let delay = self.world.kernel.tunables.numa_scan_delay_ms;
+            Box::new(NumaTask::new(self.world.nr_nodes(), delay, self.now))
+        });
         let task = &mut self.world.tasks[id.index()];
+        task.memory = memory;
+        task.numa = numa;
         task.allowed = allowed;
         task.is_kthread = spec.is_kthread;
         self.observer.task(self.now, id, program);
@@ -445,6 +472,12 @@ impl<'a> Engine<'a> {
                 .collect(),
             programs: self.world.tasks.iter().map(|t| t.program).collect(),
             loops: self.loops,
+            task_memory: self
+                .world
+                .tasks
+                .iter()
+                .filter_map(|t| Some((t.id, self.memory.shares(t.memory.as_ref()?))))
+                .collect(),
             task_time: self.world.tasks.iter().map(|t| (t.id, t.time)).collect(),
             event_hash: self.hash,
             events: self.events,

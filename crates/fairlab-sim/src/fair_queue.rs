@@ -12,6 +12,7 @@ use fairlab_runqueue::{
 };
 use fairlab_units::Timestamp;
 
+use crate::census::Census;
 use crate::task::Task;
 
 const CLOCK_OFFSET: u64 = 1_000_000_000;
@@ -20,6 +21,7 @@ const CLOCK_OFFSET: u64 = 1_000_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct FairQueue {
     pub(crate) rq: FairRq,
+    pub(crate) census: Census,
     pub(crate) avg: QueueAvg,
     pub(crate) clock: PeltClock,
     /// Averages of the classes above the fair one, together.
@@ -34,6 +36,7 @@ impl FairQueue {
     pub(crate) fn new(kernel: &Kernel, config: RqConfig, capacity: u32) -> Self {
         Self {
             rq: FairRq::new(config),
+            census: Census::default(),
             avg: QueueAvg::default(),
             clock: PeltClock::default(),
             higher: SchedAvg::default(),
@@ -44,6 +47,12 @@ impl FairQueue {
             },
             kernel: *kernel,
         }
+    }
+
+    /// The same queue with this census.
+    pub(crate) fn counting(mut self, census: Census) -> Self {
+        self.census = census;
+        self
     }
 
     /// `rq->nr_running`: delayed sleepers count.
@@ -136,6 +145,7 @@ impl FairQueue {
         }
         let state = self.entity_state(ents, task.entity);
         self.avg.add_runnable_load(&self.kernel, &task.avg, &state);
+        self.census.add(task);
         resched
     }
 
@@ -161,6 +171,7 @@ impl FairQueue {
         self.update_load(ents, task, now);
         let left = self.rq.dequeue(ents, task.entity, flags, now);
         if left.0 == Dequeued::Done {
+            self.census.remove(task);
             self.avg
                 .subtract_runnable_load(&self.kernel, &task.avg, &state);
         }

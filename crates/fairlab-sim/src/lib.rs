@@ -15,6 +15,8 @@
 
 mod attributes;
 mod balance;
+mod cache_aware;
+mod census;
 mod costs;
 mod cpu;
 mod engine;
@@ -22,9 +24,11 @@ mod event_queue;
 mod fair_queue;
 mod higher;
 mod loops;
+mod memory;
 mod metrics;
 mod misses;
 mod moves;
+mod numa;
 mod observer;
 mod ops;
 mod resources;

@@ -25,6 +25,16 @@ pub struct Counts {
     pub balance_passes: u64,
     /// Attempts to balance a domain that found a busiest group.
     pub balance_found: u64,
+    /// Stretches of memory that NUMA balancing marked.
+    pub numa_scans: u64,
+    /// Faults on marked memory.
+    pub numa_faults: u64,
+    /// Pages of 2 MiB that went to another node.
+    pub numa_pages_moved: u64,
+    /// Tasks that NUMA balancing moved to their preferred node.
+    pub numa_moves: u64,
+    /// Pairs of tasks that it swapped.
+    pub numa_swaps: u64,
     /// Forks.
     pub forks: u64,
     /// Exits.
@@ -90,6 +100,8 @@ pub struct RunResult {
     pub programs: Vec<ProgramId>,
     /// The passes of loops, in the order of their ends, where the workload logs them.
     pub loops: Vec<LoopRow>,
+    /// Where the memory of each living task is at the end: the share of each node, in 1000ths.
+    pub task_memory: Vec<(TaskId, Vec<u64>)>,
     /// Hash over all events, for determinism checks.
     pub event_hash: u64,
     /// Number of events.

@@ -21,7 +21,7 @@ impl Engine<'_> {
         let task = &mut self.world.tasks[id.index()];
         let overhead = span.min(task.overhead);
         task.overhead -= overhead;
-        let done = ((span - overhead).0 * u64::from(c.speed)) >> 10;
+        let done = ((span - overhead).0 * c.speed_of(task)) >> 10;
         task.work = task.work.saturating_sub(Nanos(done));
     }
 
@@ -44,7 +44,7 @@ impl Engine<'_> {
             cpu,
             token: c.token,
         };
-        let end = now + c.wall_time(task.overhead, task.work);
+        let end = now + c.wall_time(task);
         let end = task.spin_until.map_or(end, |until| until.max(end));
         self.queue.push(end, due);
     }
@@ -115,6 +115,13 @@ impl Engine<'_> {
             self.counts.exits += 1;
             self.charge(cpu, self.costs.exit);
             self.emit(cpu, EventKind::Exit { task: id });
+            let program = self.world.tasks[id.index()].program;
+            let process = self.workload.programs[program.index()].process;
+            self.cache
+                .count_thread(process, self.world.cpus.len(), false);
+            if let Some(memory) = self.world.tasks[id.index()].memory.take() {
+                self.memory.free(&memory);
+            }
             let debt = std::mem::take(&mut self.world.tasks[id.index()].overhead);
             self.world.cpus[cpu].debt += debt;
         }
@@ -148,6 +155,7 @@ impl Engine<'_> {
             return;
         };
         let higher = self.world.cpus[cpu].curr_higher.is_some();
+        self.account_cache(cpu, id);
         self.requeue_higher(cpu);
         self.world.cpus[cpu].book_time(now);
         let task = &mut self.world.tasks[id.index()];
@@ -224,6 +232,7 @@ impl Engine<'_> {
             return self.arm_segment(cpu);
         }
         if let Some(id) = prev {
+            self.account_cache(cpu, id);
             let task = &mut self.world.tasks[id.index()];
             if !was_higher {
                 self.world.cpus[cpu]
@@ -280,6 +289,7 @@ impl Engine<'_> {
         }
         task.overhead += cost;
         self.counts.scheduler += self.costs.context_switch;
+        self.set_memory_speed(cpu, id);
         self.arm_tick(cpu);
     }
 
@@ -317,8 +327,11 @@ impl Engine<'_> {
 
     /// Sleepers whose delayed dequeue is over have left the queue by now.
     pub(crate) fn collect_left(&mut self, cpu: CpuId) {
-        let queue = &mut self.world.cpus[cpu].queue;
-        while queue.rq.pop_left(&mut self.world.ents).is_some() {}
+        while let Some(left) = self.world.cpus[cpu].queue.rq.pop_left(&mut self.world.ents) {
+            let task = self.world.task_of(left);
+            let task = &mut self.world.tasks[task.index()];
+            self.world.cpus[cpu].queue.census.remove(task);
+        }
         self.note_idle(cpu);
     }
 
@@ -374,8 +387,13 @@ impl Engine<'_> {
                 }
             }
         }
+        let is_fair = self.world.cpus[cpu].curr_higher.is_none();
         self.arm_tick(cpu);
         self.tick_balance(cpu);
+        if is_fair && self.world.cpus[cpu].curr == Some(id) {
+            self.tick_cache(cpu, id);
+            self.tick_memory(cpu, id);
+        }
         self.resume(cpu);
     }
 }

@@ -6,8 +6,11 @@ use fairlab_runqueue::{EntityId, HigherClass};
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 use fairlab_workload::{Class, ProgramBuilder, ProgramId};
 
+use crate::census::Wish;
 use crate::loops::LoopRow;
+use crate::memory::TaskMemory;
 use crate::metrics::TaskTime;
+use crate::numa::NumaTask;
 use crate::world::AllowedId;
 
 /// Where a task is in its life.
@@ -82,6 +85,17 @@ pub(crate) struct Task {
     /// Since when it computes, for the log.
     pub(crate) logged_since: Option<Timestamp>,
     pub(crate) avg: SchedAvg,
+    /// The memory that it uses.
+    pub(crate) memory: Option<Box<TaskMemory>>,
+    /// Its speed by where that memory is, in 1024ths.
+    pub(crate) speed: u32,
+    /// What NUMA balancing keeps of it.
+    pub(crate) numa: Option<Box<NumaTask>>,
+    /// Running time up to which cache-aware scheduling has booked it.
+    pub(crate) cache_booked: Nanos,
+    /// Where it wants to be, and the wish under which its queue counts it.
+    pub(crate) wish: Wish,
+    pub(crate) counted: Option<Wish>,
     pub(crate) recent_used_cpu: CpuId,
     pub(crate) wakee_flips: u32,
     pub(crate) wakee_flip_decay_ts: u64,
@@ -133,6 +147,12 @@ impl Task {
             loop_log: None,
             logged_since: None,
             avg,
+            memory: None,
+            speed: 1024,
+            numa: None,
+            cache_booked: Nanos::ZERO,
+            wish: Wish::default(),
+            counted: None,
             recent_used_cpu: cpu,
             wakee_flips: 0,
             wakee_flip_decay_ts: 0,

@@ -72,9 +72,17 @@ pub(crate) struct World<'a> {
     pub(crate) masks: Vec<CpuMask>,
     pub(crate) jiffies: u64,
     pub(crate) nodes: PerCpu<usize>,
+    /// The online CPUs of each node.
+    pub(crate) node_cpus: Vec<CpuMask>,
+    /// Distances of the nodes.
+    pub(crate) node_distances: Vec<Vec<u32>>,
 }
 
 impl World<'_> {
+    pub(crate) fn nr_nodes(&self) -> usize {
+        self.node_cpus.len()
+    }
+
     /// The CPUs that `id` stands for.
     pub(crate) fn mask(&self, id: AllowedId) -> &CpuMask {
         &self.masks[id.index()]
@@ -105,7 +113,7 @@ impl World<'_> {
             signals: self.signals(task),
             is_new: task.avg.last_update_time.is_never(),
             uclamp: (u64::from(task.clamp.0), u64::from(task.clamp.1)),
-            preferred_node: None,
+            preferred_node: task.wish.node,
             recent_used_cpu: task.recent_used_cpu,
             wakee_flips: task.wakee_flips,
             wakee_flip_decay_ts: task.wakee_flip_decay_ts,

@@ -13,15 +13,17 @@ extern crate alloc;
 mod catalogue;
 mod hackbench;
 mod hogs;
+mod memory;
 mod options;
 mod program;
 mod schbench;
 mod workload;
 
 pub use catalogue::{CATALOGUE, Entry, parse};
+pub use memory::{Home, Region, RegionUse};
 pub use options::{OptionError, OptionSpec, Options, WorkloadError};
 pub use program::{
     BarrierId, Class, CondId, FutexId, ListId, MaskId, MetricId, MutexId, Op, PipeId, Program,
-    ProgramBuilder, ProgramId, SemaphoreId, Span, TimerId, TimerOrigin, TimerSpec, Who,
+    ProgramBuilder, ProgramId, RegionId, SemaphoreId, Span, TimerId, TimerOrigin, TimerSpec, Who,
 };
 pub use workload::{End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};

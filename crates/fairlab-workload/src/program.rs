@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 use fairlab_rng::Rng;
 use fairlab_units::Nanos;
 
+use crate::memory::RegionUse;
+
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {
         $(
@@ -47,6 +49,8 @@ ids! {
     SemaphoreId;
     /// A timer that fires periodically.
     TimerId;
+    /// A stretch of memory.
+    RegionId;
 }
 
 /// A length of time, possibly random.
@@ -276,6 +280,10 @@ pub struct Program {
     /// Where its tasks may run, until they change it. None: as the task that forks them may; the
     /// tasks of the start, everywhere.
     pub allowed: Option<MaskId>,
+    /// The memory that its tasks use.
+    pub memory: Vec<RegionUse>,
+    /// Percent of the running time of its tasks that is waiting for memory, while all of it is local.
+    pub memory_bound: u32,
     /// Are its tasks threads of the kernel? One that may run on one CPU only is then a per-CPU
     /// kernel thread, which placement and balancing treat apart.
     pub is_kthread: bool,
@@ -302,6 +310,8 @@ impl ProgramBuilder {
             class: Class::Fair,
             process: 0,
             allowed: None,
+            memory: Vec::new(),
+            memory_bound: 0,
             is_kthread: false,
             timer_slack: Nanos::ZERO,
             is_background: false,
@@ -348,6 +358,20 @@ impl ProgramBuilder {
     #[must_use]
     pub fn allowed(mut self, cpus: MaskId) -> Self {
         self.0.allowed = Some(cpus);
+        self
+    }
+
+    /// Has the tasks walk through a region, `mb_per_ms` MiB per millisecond of running.
+    #[must_use]
+    pub fn uses(mut self, region: RegionId, mb_per_ms: u32) -> Self {
+        self.0.memory.push(RegionUse { region, mb_per_ms });
+        self
+    }
+
+    /// Sets how many percent of the running time is waiting for memory, while all of it is local.
+    #[must_use]
+    pub fn memory_bound(mut self, percent: u32) -> Self {
+        self.0.memory_bound = percent.min(100);
         self
     }
 

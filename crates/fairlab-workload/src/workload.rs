@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 
 use fairlab_units::{CpuMask, Nanos};
 
+use crate::memory::Region;
 use crate::program::{
     BarrierId, CondId, FutexId, ListId, MaskId, MetricId, MutexId, PipeId, Program, ProgramId,
-    SemaphoreId, TimerId, TimerSpec,
+    RegionId, SemaphoreId, TimerId, TimerSpec,
 };
 
 /// When a run is over.
@@ -99,6 +100,8 @@ pub struct Workload {
     /// Is a record kept of every pass of a loop between [`crate::Op::LoopBegin`] and
     /// [`crate::Op::LoopEnd`]?
     pub logs_loops: bool,
+    /// The memory that programs use.
+    pub regions: Vec<Region>,
     /// What is measured.
     pub metrics: Vec<Metric>,
     /// When it is over.
@@ -132,6 +135,7 @@ impl WorkloadBuilder {
             semaphores: Vec::new(),
             timers: Vec::new(),
             logs_loops: false,
+            regions: Vec::new(),
             metrics: Vec::new(),
             end,
             warmup: Nanos::ZERO,
@@ -205,6 +209,12 @@ impl WorkloadBuilder {
     pub fn log_loops(mut self) -> Self {
         self.0.logs_loops = true;
         self
+    }
+
+    /// Adds a stretch of memory.
+    pub fn region(&mut self, region: Region) -> RegionId {
+        self.0.regions.push(region);
+        RegionId(self.0.regions.len() as u32 - 1)
     }
 
     /// Adds a metric.

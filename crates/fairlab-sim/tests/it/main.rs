@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod affinity;
+mod cache_aware;
 mod machines;
+mod memory;
 mod ops;
 mod runs;
