@@ -184,6 +184,7 @@ Placement {
     FIG_MISFIT_BY_CPU           "...xxxx" "a group is misfit at fork and exec unless one of its CPUs fits the task"
     CPU_UTIL_INLINE             "......." "cpu_util and cpu_util_without are forced inline in the group statistics at fork and exec"
     FIG_SCHED_IDLE_FIRST        ".xxxxxx" "a sched-idle CPU ends the search inside the group at once"
+    ENERGY_AWARE                "xxxxxxx" "energy-aware placement, on machines with asymmetric capacities and an energy model (sched_energy_aware)"
     EAS_MARGIN                  "xxx...." "energy-aware placement wants 6 percent of gain"
     EAS_ALL_DOMAINS             "xx....." "energy-aware placement counts prev among the spare candidates"
     TTWU_QUEUE                  "xxxxxxx" "remote wakeups are queued on the target's list"

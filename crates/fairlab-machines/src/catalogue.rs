@@ -51,6 +51,8 @@ impl Entry {
                 node.memory_kb = Some(u64::from(self.node_memory_gb) << 20);
             }
         }
+        let nr_cpus = builder.cpus.len();
+        builder.energy = crate::energy::of(self.name, nr_cpus);
         builder.build().ok()
     }
 }
@@ -191,8 +193,9 @@ const ENTRIES: &[Entry] = &[
         name: "phone",
         summary: "three-tier Arm phone: 4 little, 3 medium, 1 big core: 8 CPUs",
         facts: "The common 1+3+4 layout of Arm phone chips. One L3 (in the DynamIQ unit) shared by all; \
-                capacities 325, 821 and 1024 are of the order that device trees of such chips state. No \
-                SMT; kernels see no clusters inside the unit.",
+                capacities 325, 821 and 1024 are of the order that device trees of such chips state. \
+                The energy model is assumed, with three states per kind of core: power is frequency \
+                times voltage squared, 150, 900 and 1,900 mW per core at the top. No SMT; kernels see no clusters inside the unit.",
         spec: "1s:1l:(4c@325E+3c@821M+1c@1024P);arch=arm64;l3=4M",
         model: "three-tier Arm phone",
         node_memory_gb: 8,

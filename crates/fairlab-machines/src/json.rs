@@ -9,7 +9,8 @@ use std::io::Read;
 use std::path::Path;
 
 use fairlab_topology::{
-    Arch, Cache, CacheKind, CapacitySource, CoreKind, Cpu, Machine, MachineBuilder, Node, Oddity,
+    Arch, Cache, CacheKind, CapacitySource, CoreKind, Cpu, EnergyDomain, EnergyState, Machine,
+    MachineBuilder, Node, Oddity,
 };
 use fairlab_units::{CpuId, CpuMask, NodeId};
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,8 @@ struct MachineFile {
     nodes: Vec<NodeFile>,
     #[serde(default)]
     caches: Vec<CacheFile>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    energy: Vec<EnergyFile>,
     #[serde(default)]
     oddities: Vec<OddityFile>,
 }
@@ -100,6 +103,22 @@ struct CacheFile {
     line: u32,
     /// A list such as `0-3,8`.
     cpus: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnergyFile {
+    /// A list such as `0-3,8`.
+    cpus: String,
+    /// Slowest first.
+    states: Vec<EnergyStateFile>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnergyStateFile {
+    capacity: u32,
+    power_uw: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -227,6 +246,9 @@ pub fn to_json(machine: &Machine) -> String {
     member("cpus", rows(&file.cpus), false);
     member("nodes", rows(&file.nodes), false);
     member("caches", rows(&file.caches), false);
+    if !file.energy.is_empty() {
+        member("energy", rows(&file.energy), false);
+    }
     member("oddities", rows(&file.oddities), true);
     out.push_str("}\n");
     out
@@ -333,6 +355,21 @@ impl From<&Machine> for MachineFile {
                     cpus: c.cpus.to_string(),
                 })
                 .collect(),
+            energy: parts
+                .energy
+                .into_iter()
+                .map(|domain| EnergyFile {
+                    cpus: domain.cpus.to_string(),
+                    states: domain
+                        .states
+                        .iter()
+                        .map(|state| EnergyStateFile {
+                            capacity: state.capacity,
+                            power_uw: state.power_uw,
+                        })
+                        .collect(),
+                })
+                .collect(),
             oddities: parts
                 .oddities
                 .into_iter()
@@ -404,6 +441,23 @@ impl TryFrom<MachineFile> for MachineBuilder {
                 })
             })
             .collect();
+        let energy: Result<Vec<EnergyDomain>, String> = file
+            .energy
+            .into_iter()
+            .map(|domain| {
+                let cpus = CpuMask::parse_list(&domain.cpus, Machine::MAX_CPUS).map_err(|e| {
+                    format!("energy of `{}`: {e}", crate::error::shorten(&domain.cpus))
+                })?;
+                let states = domain.states.iter().map(|state| EnergyState {
+                    capacity: state.capacity,
+                    power_uw: state.power_uw,
+                });
+                Ok(EnergyDomain {
+                    cpus,
+                    states: states.collect(),
+                })
+            })
+            .collect();
         Ok(Self {
             name: file.name,
             model: file.model,
@@ -421,6 +475,7 @@ impl TryFrom<MachineFile> for MachineBuilder {
                 })
                 .collect(),
             caches: caches?,
+            energy: energy?,
             boot_smt: file.boot_smt,
             oddities: file
                 .oddities

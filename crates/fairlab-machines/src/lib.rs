@@ -23,6 +23,7 @@ pub mod catalogue;
 mod check;
 mod diff;
 mod draw;
+mod energy;
 mod error;
 mod groups;
 mod hwloc;

@@ -185,6 +185,10 @@ impl BalanceView for Ops<'_, '_> {
         self.world.cpus[cpu].need_resched
     }
 
+    fn is_energy_aware(&self) -> bool {
+        !self.world.perf.is_empty()
+    }
+
     fn nr_numa_running(&self, cpu: CpuId) -> u32 {
         self.world.cpus[cpu].queue.census.with_node
     }

@@ -252,6 +252,7 @@ impl<'a> Engine<'a> {
                 jiffies: 0,
                 nodes,
                 node_cpus,
+                perf: crate::energy::perf_domains(machine, domains, &kernel),
                 node_distances: node_distances.collect(),
             },
             balance,

@@ -389,6 +389,7 @@ impl Engine<'_> {
         }
         let is_fair = self.world.cpus[cpu].curr_higher.is_none();
         self.arm_tick(cpu);
+        self.note_overutilized(cpu);
         self.tick_balance(cpu);
         if is_fair && self.world.cpus[cpu].curr == Some(id) {
             self.tick_cache(cpu, id);

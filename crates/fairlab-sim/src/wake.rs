@@ -304,6 +304,9 @@ impl Engine<'_> {
         };
         self.emit(this, kind);
         self.note_idle(cpu);
+        if !new {
+            self.note_overutilized(cpu);
+        }
         if flags.wakeup && idle_before {
             self.end_idle_period(cpu);
         }

@@ -2,7 +2,9 @@
 
 use fairlab_kernel::Kernel;
 use fairlab_policy::balance::BalanceState;
-use fairlab_policy::{Context, Cost, MachineView, Section, Signals, TaskView, WakerUpdate};
+use fairlab_policy::{
+    Context, Cost, MachineView, OtherUtil, PerfDomain, Section, Signals, TaskView, WakerUpdate,
+};
 use fairlab_runqueue::{Entities, EntityId, Policy};
 use fairlab_topology::Domains;
 use fairlab_topology::domains::{CapacityId, DomainId, GroupCapacity, SharedId};
@@ -74,6 +76,8 @@ pub(crate) struct World<'a> {
     pub(crate) nodes: PerCpu<usize>,
     /// The online CPUs of each node.
     pub(crate) node_cpus: Vec<CpuMask>,
+    /// The performance domains, when energy-aware scheduling is on.
+    pub(crate) perf: Vec<PerfDomain>,
     /// Distances of the nodes.
     pub(crate) node_distances: Vec<Vec<u32>>,
 }
@@ -262,6 +266,21 @@ impl MachineView for View<'_> {
 
     fn group_imbalance(&self, id: CapacityId) -> bool {
         self.balance.group(id).imbalance
+    }
+
+    fn perf_domains(&self) -> &[PerfDomain] {
+        &self.world.perf
+    }
+
+    fn is_overutilized(&self) -> bool {
+        self.balance.overutilized
+    }
+
+    fn other_util(&self, cpu: CpuId) -> OtherUtil {
+        OtherUtil {
+            rt: self.world.cpus[cpu].queue.higher.util_avg,
+            ..OtherUtil::default()
+        }
     }
 
     fn node_of(&self, cpu: CpuId) -> usize {

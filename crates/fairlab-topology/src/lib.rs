@@ -15,9 +15,11 @@
 extern crate alloc;
 
 pub mod domains;
+mod energy;
 mod machine;
 
 pub use domains::{DomainFlags, Domains};
+pub use energy::{EnergyDomain, EnergyState};
 pub use machine::{
     Arch, Cache, CacheKind, CapacitySource, CoreKind, Cpu, Machine, MachineBuilder, MachineError,
     Node, Oddity,

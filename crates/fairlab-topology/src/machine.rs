@@ -11,6 +11,8 @@ use core::fmt;
 
 use fairlab_units::{CpuId, CpuMask, NodeId};
 
+use crate::EnergyDomain;
+
 /// The instruction set family; decides which rules build the level masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[allow(missing_docs, reason = "the names say it")]
@@ -161,6 +163,7 @@ pub struct Machine {
     cpus: Vec<Cpu>,
     nodes: Vec<Node>,
     caches: Vec<Cache>,
+    energy: Vec<EnergyDomain>,
     boot_smt: Option<bool>,
     oddities: Vec<Oddity>,
     source: String,
@@ -185,6 +188,8 @@ pub struct MachineBuilder {
     pub nodes: Vec<Node>,
     /// The caches.
     pub caches: Vec<Cache>,
+    /// The energy model; empty where the machine has none.
+    pub energy: Vec<EnergyDomain>,
     /// Was more than one thread per core usable when the machine booted? `None`: as the online
     /// CPUs say.
     pub boot_smt: Option<bool>,
@@ -212,6 +217,10 @@ pub enum MachineError {
     DistanceCount(NodeId, usize, usize),
     /// A capacity outside 1..=1024.
     Capacity(CpuId, u32),
+    /// An energy domain holds a CPU that is not described, or that another one holds too.
+    EnergyCpu(CpuId),
+    /// The states of the energy domain of this CPU are missing, do not rise, or exceed 1024.
+    EnergyStates(CpuId),
 }
 
 impl fmt::Display for MachineError {
@@ -240,6 +249,20 @@ impl fmt::Display for MachineError {
                 write!(
                     f,
                     "CPU {cpu} has capacity {capacity}, 1 to 1024 is accepted"
+                )
+            }
+            Self::EnergyCpu(cpu) => {
+                write!(
+                    f,
+                    "CPU {cpu} is in an energy domain but not described, or in two of them; each CPU \
+                     may be in one"
+                )
+            }
+            Self::EnergyStates(cpu) => {
+                write!(
+                    f,
+                    "the energy states of CPU {cpu} are not one or more with rising capacities from 1 \
+                     to 1024"
                 )
             }
         }
@@ -298,6 +321,7 @@ impl MachineBuilder {
                 return Err(MachineError::Capacity(cpu.id, cpu.capacity));
             }
         }
+        self.check_energy()?;
         Ok(Machine {
             name: self.name,
             model: self.model,
@@ -307,10 +331,37 @@ impl MachineBuilder {
             cpus: self.cpus,
             nodes,
             caches: self.caches,
+            energy: self.energy,
             boot_smt: self.boot_smt,
             oddities: self.oddities,
             source: self.source,
         })
+    }
+
+    fn check_energy(&self) -> Result<(), MachineError> {
+        let mut seen = CpuMask::new(Machine::MAX_CPUS);
+        for domain in &self.energy {
+            let first = domain.cpus.first().unwrap_or_default();
+            for cpu in &domain.cpus {
+                let known = self.cpus.binary_search_by_key(&cpu, |c| c.id).is_ok();
+                if !known || seen.test(cpu) {
+                    return Err(MachineError::EnergyCpu(cpu));
+                }
+                seen.set(cpu);
+            }
+            let rising = domain
+                .states
+                .windows(2)
+                .all(|w| w[0].capacity < w[1].capacity);
+            let in_range = domain
+                .states
+                .iter()
+                .all(|s| (1..=1024).contains(&s.capacity));
+            if domain.states.is_empty() || !rising || !in_range {
+                return Err(MachineError::EnergyStates(first));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -405,6 +456,12 @@ impl Machine {
         &self.caches
     }
 
+    /// The energy model; empty where the machine has none.
+    #[must_use]
+    pub fn energy(&self) -> &[EnergyDomain] {
+        &self.energy
+    }
+
     /// Was more than one thread per core usable at boot?
     #[must_use]
     pub fn boot_smt(&self) -> bool {
@@ -464,6 +521,7 @@ impl Machine {
             cpus: self.cpus.clone(),
             nodes: self.nodes.clone(),
             caches: self.caches.clone(),
+            energy: self.energy.clone(),
             boot_smt: self.boot_smt,
             oddities: self.oddities.clone(),
             source: self.source.clone(),

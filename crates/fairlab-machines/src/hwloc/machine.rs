@@ -68,6 +68,8 @@ pub(super) fn build(
         cpus,
         nodes: nodes.nodes,
         caches: caches.caches,
+        // Such a description does not say what CPUs consume.
+        energy: Vec::new(),
         boot_smt: None,
         oddities: import.oddities,
         source: place.to_owned(),

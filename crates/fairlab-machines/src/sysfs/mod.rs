@@ -86,6 +86,8 @@ pub(crate) fn import(tree: &Tree, place: &str, name: &str) -> Result<Machine, Ma
         cpus: cpus.collect(),
         nodes: nodes.nodes.clone(),
         caches: caches.caches.clone(),
+        // Such a description does not say what CPUs consume.
+        energy: Vec::new(),
         boot_smt: import.boot_smt(),
         oddities: import.oddities,
         source: place.to_owned(),
