@@ -30,6 +30,8 @@ mod interval;
 mod mann_whitney;
 mod permutation;
 mod runs_needed;
+mod signed_rank;
+mod trend;
 mod welch;
 
 mod comparison;
@@ -45,5 +47,8 @@ pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use permutation::{Permutation, permutation_test};
 pub use runs_needed::runs_needed;
 pub use sample::{Sample, SampleError};
+pub use signed_rank::{SignedRank, signed_rank};
 pub use summary::Summary;
 pub use welch::{Welch, cohens_d, welch_from_moments, welch_t_test};
+pub use trend::{Trend, trend};
+pub use welch::{Welch, welch_t_test};
