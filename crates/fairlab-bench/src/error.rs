@@ -1,6 +1,7 @@
 //! Why a measurement failed.
 
 use std::io;
+use std::time::Duration;
 
 /// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,34 @@ pub enum BenchError {
         /// What is wrong with it.
         why: String,
     },
+    /// A command cannot be started.
+    #[error("cannot start {what}")]
+    Start {
+        /// Which one.
+        what: String,
+        /// What the kernel said.
+        #[source]
+        source: io::Error,
+    },
+    /// A command took too long.
+    #[error("{what} took longer than {limit:?} and was killed: give it more time with --timeout")]
+    Timeout {
+        /// Which one.
+        what: String,
+        /// What it was given.
+        limit: Duration,
+    },
+    /// A command printed something that is not understood.
+    #[error("{what} printed no figures: {why}")]
+    Output {
+        /// Which one.
+        what: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Somebody wants to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// An option has a value that makes no sense.
     #[error("{0}")]
     Option(String),

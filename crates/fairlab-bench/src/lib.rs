@@ -5,6 +5,9 @@
 //!        |
 //!        v
 //!   Measured: rows with a unit and a direction       in the words of the tool that is modelled
+//!        |
+//!        v
+//!   ab::compare: two sides, interleaved, until it is known   environment: what may matter to it
 //! ```
 //!
 //! [`ticks`] reads the tick counter of this CPU, which tables of ticks around a piece of code are
@@ -19,6 +22,7 @@ mod error;
 mod measured;
 mod messages;
 
+pub mod ab;
 pub mod environment;
 pub mod load;
 pub mod policy;

@@ -49,6 +49,5 @@ pub use runs_needed::runs_needed;
 pub use sample::{Sample, SampleError};
 pub use signed_rank::{SignedRank, signed_rank};
 pub use summary::Summary;
-pub use welch::{Welch, cohens_d, welch_from_moments, welch_t_test};
 pub use trend::{Trend, trend};
-pub use welch::{Welch, welch_t_test};
+pub use welch::{Welch, cohens_d, welch_from_moments, welch_t_test};

@@ -47,6 +47,104 @@ pub enum BenchSub {
     Layout(LayoutArgs),
     /// The tables of three published documents beside our own (about a minute)
     Seeds(SeedsArgs),
+    /// Compare two commands, or one command in two states of the system, on this host
+    #[command(after_long_help = AB_FORMS)]
+    Ab(AbArgs),
+}
+
+/// What `--help` of `bench ab` says at the end.
+const AB_FORMS: &str = "\
+Two commands:
+  fairlab bench ab --ab './old' './new'
+One command, two states, each brought about by a hook (a shell command) before every run of its side:
+  fairlab bench ab --before 'echo NO_NI_RANDOM > /sys/kernel/debug/sched/features' \\
+                   --after  'echo NI_RANDOM > /sys/kernel/debug/sched/features' -- hackbench -g 4
+At the end, and when interrupted, the hook of --restore runs, or that of --before.
+
+Runs of both sides alternate in blocks of two; a coin says which is first. It goes on until the
+change is known within --until percent, but not beyond --max-runs and --max-time; looking at the
+width does not spoil the level, because the rule does not know which value was whose. The test is
+Wilcoxon's signed rank test on the ratios within blocks; p values are corrected for the number of rows.
+Commands of plain words are started as they are; others are given to /bin/sh -c, whose start counts.";
+
+/// `fairlab bench ab`
+#[derive(Debug, Args)]
+pub struct AbArgs {
+    /// Two commands: before and after
+    #[arg(long, value_names = ["CMD_A", "CMD_B"], num_args = 2, conflicts_with = "command")]
+    pub ab: Vec<String>,
+    /// The command, when hooks make the difference
+    #[arg(value_name = "COMMAND", last = true, required_unless_present = "ab")]
+    pub command: Vec<String>,
+    /// What is compared
+    #[arg(long, value_enum, default_value = "wall")]
+    pub metric: AbMetric,
+    #[command(flatten)]
+    pub hooks: HookArgs,
+    #[command(flatten)]
+    pub rule: RuleArgs,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum AbMetric {
+    /// The time from start to end
+    Wall,
+    /// The figures that the command prints, in any form that `fairlab stats` reads
+    Output,
+    /// The one number that the command prints, where less is better
+    Number,
+}
+
+/// The two states of the system.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "A/B")]
+pub struct HookArgs {
+    /// A shell command before each run of before
+    #[arg(long, value_name = "HOOK")]
+    pub before: Option<String>,
+    /// A shell command before each run of after
+    #[arg(long, value_name = "HOOK")]
+    pub after: Option<String>,
+    /// A shell command at the end [default: the hook of --before]
+    #[arg(long, value_name = "HOOK")]
+    pub restore: Option<String>,
+}
+
+/// How long it goes on, and what is claimed.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "A/B")]
+pub struct RuleArgs {
+    /// Go on until the change is known within so many percent, up or down
+    #[arg(long, value_name = "PCT", default_value = "1%", value_parser = percent)]
+    pub until: f64,
+    /// Runs of each side in any case
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub min_runs: u32,
+    /// Runs of each side that are enough in any case
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub max_runs: u32,
+    /// Seconds after which no further run begins
+    #[arg(long, value_name = "SECONDS", default_value_t = 600.0, value_parser = seconds)]
+    pub max_time: f64,
+    /// Seconds that a run or hook may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 600.0, value_parser = seconds)]
+    pub timeout: f64,
+    /// Runs of each side that do not count, before the others
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub warm_ups: u32,
+    /// Level of interval and verdict, in percent
+    #[arg(long, value_name = "PCT", default_value = "95%", value_parser = percent)]
+    pub confidence: f64,
+    /// Where the coins come from that say which side is first
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub order_seed: u64,
+    /// The row whose width decides when it is enough [default: the first]
+    #[arg(long, value_name = "ROW")]
+    pub row: Option<String>,
+    /// Exit with 1 when a row is proven worse
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// `fairlab bench fork`
@@ -225,6 +323,34 @@ pub struct LoadArgs {
     /// Run it so often; the JSON form keeps all values
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub runs: u32,
+    /// Compare this load with two sets of further options: --ab '-T' '-T -C 0'; an empty set is ''
+    #[arg(long, value_names = ["OPTIONS_A", "OPTIONS_B"], num_args = 2, allow_hyphen_values = true, help_heading = "A/B")]
+    pub ab: Vec<String>,
+    #[command(flatten)]
+    pub hooks: HookArgs,
+    #[command(flatten)]
+    pub rule: RuleArgs,
+    /// What a side of a comparison is started with: run once, print JSON
+    #[arg(long, hide = true)]
+    pub as_side: bool,
+}
+
+impl LoadArgs {
+    /// Are two sides to be compared?
+    pub fn is_comparison(&self) -> bool {
+        let has_sides =
+            !self.ab.is_empty() || self.hooks.before.is_some() || self.hooks.after.is_some();
+        has_sides && !self.as_side
+    }
+}
+
+/// A part of a whole, given in percent: `1` or `1%`.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    match number.parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent.is_finite() => Ok(percent / 100.0),
+        _ => Err("a number of percent above 0 is wanted, like 1% or 0.5".into()),
+    }
 }
 
 /// A time in seconds from 0 to a year.

@@ -1,5 +1,7 @@
 //! `fairlab bench`: measurements on this host.
 
+mod ab;
+mod ab_report;
 mod compared;
 mod fork;
 mod hackbench;
@@ -35,6 +37,7 @@ pub fn run(args: &BenchVerb) -> Result<ExitCode> {
         BenchSub::Util(sub) => util::run(sub, &args.output),
         BenchSub::Layout(sub) => layout::run(sub, &args.output),
         BenchSub::Seeds(sub) => seeds::run(sub, &args.output),
+        BenchSub::Ab(sub) => ab::run(sub, &args.output),
     }
 }
 
@@ -46,6 +49,12 @@ fn measure(
     output: &OutputArgs,
     mut once: impl FnMut() -> Result<Measured, BenchError>,
 ) -> Result<ExitCode> {
+    if args.is_comparison() {
+        return ab::run_load(name, args, output);
+    }
+    if args.as_side {
+        return measure_side(once()?);
+    }
     let format = output.format()?;
     let environment = environment::record(std::path::Path::new("/"));
     let mut rows: Vec<Row> = Vec::new();
@@ -82,6 +91,22 @@ fn measure(
             out.finish()?;
         }
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints one run for the process that compares it; what stands in `-o` is that one's.
+fn measure_side(measured: Measured) -> Result<ExitCode> {
+    let mut rows = Vec::new();
+    for row in measured.rows {
+        add(&mut rows, row);
+    }
+    let results = Results {
+        series: vec![Series::new("", rows)],
+        ..Results::default()
+    };
+    let mut out = crate::output::Output::stdout();
+    write!(out, "{}", fairlab_results::to_json(&results))?;
+    out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -6,6 +6,7 @@ mod run;
 mod trace_out;
 
 mod bad_input;
+mod bench;
 mod bench_policy;
 mod compare;
 mod conventions;
