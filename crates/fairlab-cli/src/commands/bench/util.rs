@@ -172,6 +172,12 @@ impl Report {
         ))
     }
 
+    /// Bytes by which the object grows with inlining.
+    pub fn object_growth(&self) -> Option<i128> {
+        let [before, after] = self.objects.as_ref().ok()?;
+        Some(i128::from(after.sizes.dec()) - i128::from(before.sizes.dec()))
+    }
+
     /// The tables.
     pub fn print(&self, out: &mut Output) -> Result<()> {
         let title = "Placement at fork and exec, cpu_util and cpu_util_without called (before) and \
