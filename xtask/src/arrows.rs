@@ -99,6 +99,7 @@ const SIM: &str = "fairlab-sim";
 const AUDIT: &str = "fairlab-audit";
 const EXPERIMENT: &str = "fairlab-experiment";
 const RTAPP: &str = "fairlab-rtapp";
+const WORKFILE: &str = "fairlab-workfile";
 const MACHINES: &str = "fairlab-machines";
 const BENCH: &str = "fairlab-bench";
 const RESULTS: &str = "fairlab-results";
@@ -127,6 +128,7 @@ pub const ARROWS: &[Row] = &[
     row(3, AUDIT,         &[UNITS, TOPOLOGY, EVENT, STATS]),
     // 4: edges
     row(4, EXPERIMENT,    &[UNITS, KERNEL, RNG, TOPOLOGY, STATS, POLICY, WORKLOAD, SIM]).and_others(),
+    row(4, WORKFILE,      &[UNITS, WORKLOAD]).and_others(),
     row(4, RTAPP,         &[UNITS, WORKLOAD]).and_others(),
     row(4, MACHINES,      &[UNITS, KERNEL, TOPOLOGY]).and_others(),
     row(4, RESULTS,       &[STATS]).and_others(),

@@ -29,6 +29,10 @@ impl WorkloadArgs {
         let text = self.workload.join(" ");
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.split_first() {
+            Some((path, options)) if path.ends_with(".toml") => Ok(Loaded {
+                workload: load_toml(path, options, machine)?,
+                rtapp: None,
+            }),
             Some((path, options)) if path.ends_with(".json") => {
                 let loaded = load_rtapp(path, options, machine)?;
                 let notes = loaded.rtapp.iter().flat_map(|file| &file.compiled.notes);
@@ -53,17 +57,33 @@ const FILE_OPTIONS: &[OptionSpec] = &[OptionSpec {
     doc: "simulated time, instead of what the file says",
 }];
 
-fn load_rtapp(path: &str, options: &[&str], machine: &Machine) -> Result<Loaded> {
+/// The time that overrides a file's.
+fn runtime(options: &[&str]) -> Result<Option<Nanos>> {
     let options = Options::parse(FILE_OPTIONS, options)?;
-    let duration = if options.has("runtime") {
-        Some(options.seconds("runtime", Nanos::ZERO)?)
-    } else {
-        None
-    };
+    if options.has("runtime") {
+        return Ok(Some(options.seconds("runtime", Nanos::ZERO)?));
+    }
+    Ok(None)
+}
+
+fn read_text(path: &str) -> Result<String> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
-    let Ok(text) = String::from_utf8(bytes) else {
-        bail!("{path} is not text in UTF-8");
-    };
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(_) => bail!("{path} is not text in UTF-8"),
+    }
+}
+
+fn load_toml(path: &str, options: &[&str], machine: &Machine) -> Result<Workload> {
+    let runtime = runtime(options)?;
+    let text = read_text(path)?;
+    fairlab_workfile::parse(&text, path, &machine.online(), runtime)
+        .map_err(|error| anyhow!("{path}:{error}"))
+}
+
+fn load_rtapp(path: &str, options: &[&str], machine: &Machine) -> Result<Loaded> {
+    let duration = runtime(options)?;
+    let text = read_text(path)?;
     let refuse = |error| anyhow!("{path}:{error}");
     let app = fairlab_rtapp::parse(&text).map_err(refuse)?;
     let compiled = app
@@ -112,20 +132,30 @@ fn explain(error: WorkloadError) -> Error {
 
 /// The workloads with their options, for `--help`.
 pub fn help() -> String {
-    let mut text = String::from("Workloads:\n");
+    let mut text = String::from("Workloads (several at once with ' + ' between):\n");
+    let line = |text: &mut String, flags: &str, doc: &str| {
+        text.push_str(&format!("    {flags:<30} {doc}\n"));
+    };
+    let options = |text: &mut String, options: &[OptionSpec]| {
+        for option in options {
+            let value = option.value.map(|v| format!(" {v}")).unwrap_or_default();
+            line(
+                text,
+                &format!("-{}, --{}{value}", option.short, option.long),
+                option.doc,
+            );
+        }
+    };
     for entry in CATALOGUE {
         text.push_str(&format!("  {:<10} {}\n", entry.name, entry.summary));
-        for option in entry.options {
-            let value = option.value.map(|v| format!(" {v}")).unwrap_or_default();
-            let flags = format!("-{}, --{}{value}", option.short, option.long);
-            text.push_str(&format!("    {flags:<30} {}\n", option.doc));
+        if let Some(word) = entry.word {
+            line(&mut text, word.value, word.doc);
         }
+        options(&mut text, entry.options);
     }
     text.push_str("  FILE.json  a workload file of rt-app\n");
-    for option in FILE_OPTIONS {
-        let value = option.value.map(|v| format!(" {v}")).unwrap_or_default();
-        let flags = format!("-{}, --{}{value}", option.short, option.long);
-        text.push_str(&format!("    {flags:<30} {}\n", option.doc));
-    }
+    options(&mut text, FILE_OPTIONS);
+    text.push_str("  FILE.toml  a workload file of fairlab (examples/workloads)\n");
+    options(&mut text, FILE_OPTIONS);
     text
 }

@@ -79,13 +79,13 @@ pub fn rows(workload: &Workload, outcomes: &[Outcome], confidence: f64, seed: u6
         );
     }
     for (i, metric) in workload.metrics.iter().enumerate() {
-        table.percentiles(metric.title, |o| &o.metrics[i].ns);
+        table.percentiles(&metric.title, |o| &o.metrics[i].ns);
         let rate = |o: &Outcome| {
             let seconds = o.elapsed.0.saturating_sub(workload.warmup.0) as f64 / 1e9;
             Some(o.metrics[i].ns.count() as f64 / seconds)
         };
         table.row(
-            metric.title,
+            &metric.title,
             "rate",
             RowUnit::PerSecond,
             Direction::HigherIsBetter,

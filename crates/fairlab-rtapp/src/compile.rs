@@ -90,6 +90,7 @@ impl RtApp {
                 End::AllExitedBy(FOR_EVER)
             }
         };
+        self.note_omissions(&mut notes);
         let builder = WorkloadBuilder::new(description, Report::RtApp, end).log_loops();
         let mut writer = Writer::new(self, host, builder);
         let mut programs = Vec::new();
@@ -114,6 +115,40 @@ impl RtApp {
             programs,
             notes,
         })
+    }
+
+    /// Notes what a file asks for and the simulation does not do, once each.
+    fn note_omissions(&self, notes: &mut Vec<Note>) {
+        let mut note = |task: Option<&Task>, message: &str| {
+            if let Some(task) = task {
+                notes.push(Note {
+                    place: task.place,
+                    message: message.to_owned(),
+                });
+            }
+        };
+        let mut tasks = self.tasks.iter();
+        note(
+            tasks.find(|t| t.taskgroup.is_some() || t.phases.iter().any(|p| p.taskgroup.is_some())),
+            "task groups are not simulated: all tasks compete as in one group",
+        );
+        let mut tasks = self.tasks.iter();
+        note(
+            tasks.find(|t| t.nodes.is_some() || t.phases.iter().any(|p| p.nodes.is_some())),
+            "memory is not bound to nodes in the simulation",
+        );
+        let mut tasks = self.tasks.iter();
+        let is_deadline = |s: &Sched| s.policy == Policy::Deadline;
+        note(
+            tasks.find(|t| {
+                is_deadline(&t.sched)
+                    || t.phases
+                        .iter()
+                        .filter_map(|p| p.sched.as_ref())
+                        .any(is_deadline)
+            }),
+            "SCHED_DEADLINE tasks run by their deadlines; their budget (dl-runtime) is not enforced",
+        );
     }
 
     fn check_host(&self, host: &Host) -> Result<()> {

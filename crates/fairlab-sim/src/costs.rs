@@ -128,6 +128,13 @@ pub struct CostTable {
     pub idle_exit: [(Nanos, Nanos); 3],
     /// Fork in the parent. lmbench fork+exit of a small process is 60 to 300 us in all.
     pub fork: Nanos,
+    /// A new thread in the parent (`clone` with shared memory). lmbench and `pthread_create`
+    /// measurements: 10 to 25 us, against 60 and more for a process.
+    pub clone_thread: Nanos,
+    /// `execve` in the task itself, until the new program's first instruction, page faults of its
+    /// start not included. lmbench's fork+execve takes 3 to 5 times as long as its fork+exit; about
+    /// half of the difference is spent in the call.
+    pub exec: Nanos,
     /// Exit.
     pub exit: Nanos,
     /// A change of a task's affinity or nice value, in the caller: a system call, and the task taken
@@ -180,6 +187,8 @@ impl Default for CostTable {
             refill: [Nanos(0), Nanos(0), us(1), us(3), us(8), us(15)],
             idle_exit: [(Nanos(0), Nanos(300)), (us(20), us(2)), (us(600), us(30))],
             fork: us(60),
+            clone_thread: us(15),
+            exec: us(150),
             exit: us(25),
             set_attribute: Nanos(800),
             hint_fault: Nanos(1_500),

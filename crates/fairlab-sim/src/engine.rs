@@ -103,6 +103,16 @@ pub enum SimError {
         /// Name of the first.
         first: String,
     },
+    /// A task goes round in circles without any time passing.
+    #[error(
+        "at {at:?} task {name} performs operations without end that take no time; let its loop compute or sleep"
+    )]
+    Stuck {
+        /// When.
+        at: Timestamp,
+        /// Name of the task.
+        name: String,
+    },
     /// The limit was reached.
     #[error(
         "the workload is not over after {0} of simulated time; raise the limit or look for tasks that wait for each other"
@@ -137,6 +147,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) alive: usize,
     pub(crate) spread_over: SpreadOver,
     pub(crate) loops: Vec<LoopRow>,
+    /// The task that makes no progress, if there is one.
+    pub(crate) stuck: Option<TaskId>,
     /// Per task: did its last wakeup move it?
     pub(crate) moved: Vec<bool>,
     pub(crate) samples: Vec<Vec<u64>>,
@@ -275,8 +287,9 @@ impl<'a> Engine<'a> {
             alive: 0,
             spread_over: SpreadOver::new(kernel.has(Feature::AFFINITY_DISTRIBUTE)),
             loops: Vec::new(),
+            stuck: None,
             moved: Vec::new(),
-            samples: vec![Vec::new(); workload.metrics.len()],
+            samples: vec![Vec::new(); workload.metrics.len() + workload.hidden_metrics as usize],
             wakeup_delay: Vec::new(),
             counts: Counts::default(),
             reasons: BTreeMap::new(),
@@ -330,6 +343,13 @@ impl<'a> Engine<'a> {
             self.world.jiffies = jiffies_at(time, self.tick.0);
             self.counts.steps += 1;
             self.handle(due);
+            if let Some(id) = self.stuck {
+                let program = self.world.tasks[id.index()].program;
+                return Err(SimError::Stuck {
+                    at: self.now,
+                    name: self.workload.programs[program.index()].name.clone(),
+                });
+            }
         }
         let is_cut = match self.workload.end {
             End::After(_) => true,

@@ -22,6 +22,7 @@ mod cpu;
 mod energy;
 mod engine;
 mod event_queue;
+mod exec;
 mod fair_queue;
 mod higher;
 mod loops;

@@ -39,6 +39,8 @@ pub struct Counts {
     pub forks: u64,
     /// Exits.
     pub exits: u64,
+    /// Tasks that became another program.
+    pub execs: u64,
     /// CPU time spent in the scheduler: switches, wakeups, searches, balancing, ticks.
     pub scheduler: Nanos,
     /// CPUs probed while searching.

@@ -3,7 +3,7 @@
 use fairlab_policy::WakeFlags;
 use fairlab_runqueue::Change;
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
-use fairlab_workload::{FutexId, MetricId, Op, PipeId, Span};
+use fairlab_workload::{FutexId, MetricId, Op, PipeId, ProgramId, Span};
 
 use crate::engine::Engine;
 use crate::loops::LoopRow;
@@ -12,6 +12,10 @@ use crate::task::Phase;
 /// How far the cost of copying a message spreads around its mean, in percent: caches and allocators
 /// are never in the same state twice, and without it every seed would give the same run.
 const COPY_SPREAD: u64 = 15;
+
+/// Operations of a task that may follow each other in no time. More of them are a program that never
+/// lets time pass, and so would never end.
+const MOST_IN_NO_TIME: u32 = 1_000_000;
 
 /// What comes of an operation.
 pub(crate) enum Step {
@@ -27,6 +31,8 @@ pub(crate) enum Step {
     Sleep,
     /// The task gives the CPU away.
     Yield,
+    /// The task goes on elsewhere with the next operation, and the CPU has chosen again.
+    Gone,
     /// The task may not run here any more.
     Leave,
     /// The task is gone.
@@ -41,37 +47,39 @@ impl Engine<'_> {
         };
         self.settle_latency(id);
         self.log_run(id);
-        loop {
+        for _ in 0..MOST_IN_NO_TIME {
             let step = self.perform(cpu, id);
             let task = &mut self.world.tasks[id.index()];
             match step {
+                Step::Gone => return task.pc = task.pc.wrapping_add(1),
                 Step::Next => task.pc = task.pc.wrapping_add(1),
                 Step::Paid => {
                     task.pc = task.pc.wrapping_add(1);
                     if task.overhead > Nanos::ZERO || self.world.cpus[cpu].need_resched {
-                        break self.start_segment(cpu);
+                        return self.start_segment(cpu);
                     }
                 }
-                Step::Again => break self.start_segment(cpu),
+                Step::Again => return self.start_segment(cpu),
                 Step::Busy => {
                     task.pc = task.pc.wrapping_add(1);
-                    break self.start_segment(cpu);
+                    return self.start_segment(cpu);
                 }
-                Step::Sleep => break self.deactivate(cpu, Phase::Sleeping),
+                Step::Sleep => return self.deactivate(cpu, Phase::Sleeping),
                 Step::Exit => {
                     self.notify_parent(cpu, id);
-                    break self.deactivate(cpu, Phase::Dead);
+                    return self.deactivate(cpu, Phase::Dead);
                 }
                 Step::Leave => {
                     task.pc = task.pc.wrapping_add(1);
-                    break self.leave_cpu(cpu);
+                    return self.leave_cpu(cpu);
                 }
                 Step::Yield => {
                     task.pc = task.pc.wrapping_add(1);
-                    break self.yield_cpu(cpu);
+                    return self.yield_cpu(cpu);
                 }
             }
         }
+        self.stuck = Some(id);
     }
 
     fn perform(&mut self, cpu: CpuId, id: TaskId) -> Step {
@@ -82,7 +90,7 @@ impl Engine<'_> {
             .get(task.pc)
             .copied()
         else {
-            return Step::Exit;
+            return self.exit(cpu, id);
         };
         match op {
             Op::Run(span) => {
@@ -150,6 +158,13 @@ impl Engine<'_> {
             }
             Op::Yield => Step::Yield,
             Op::Fork(program) => {
+                // The child is there when the work is done, not before.
+                if !std::mem::replace(&mut task.has_paid, true) {
+                    let cost = self.fork_cost(id, program);
+                    self.charge(cpu, cost);
+                    return Step::Again;
+                }
+                task.has_paid = false;
                 self.fork(cpu, id, program);
                 Step::Paid
             }
@@ -168,7 +183,7 @@ impl Engine<'_> {
                 task.repeat(to, times);
                 Step::Next
             }
-            Op::Exit => Step::Exit,
+            Op::Exit => self.exit(cpu, id),
             Op::Lock(mutex) => self.lock(id, mutex),
             Op::Unlock(mutex) => self.unlock(cpu, mutex),
             Op::CondWait { cond, mutex } => self.cond_wait(cpu, id, cond, mutex),
@@ -185,6 +200,12 @@ impl Engine<'_> {
                 self.sleep_until(id, due)
             }
             Op::Spin(span) => self.spin(id, span),
+            Op::Exec => self.exec(cpu, id),
+            Op::SemTake {
+                semaphore,
+                begins,
+                latency,
+            } => self.semaphore_take(id, semaphore, begins, latency),
             Op::WaitChildren(most) => self.wait_for_children(id, most),
             Op::SetClamp { min, max } => {
                 task.clamp = (min, max);
@@ -217,6 +238,25 @@ impl Engine<'_> {
             }
             // `Op` may grow; an operation that this engine does not know is a fault of ours.
             other => unreachable!("operation {other:?} is not implemented"),
+        }
+    }
+
+    /// The end of a task: its work first, then whoever waits for it is told.
+    fn exit(&mut self, cpu: CpuId, id: TaskId) -> Step {
+        if std::mem::replace(&mut self.world.tasks[id.index()].has_paid, true) {
+            return Step::Exit;
+        }
+        self.charge(cpu, self.costs.exit);
+        Step::Again
+    }
+
+    /// What starting a task with `program` costs: a thread, or a process.
+    fn fork_cost(&self, parent: TaskId, program: ProgramId) -> Nanos {
+        let process = |program: ProgramId| self.workload.programs[program.index()].process;
+        if process(self.world.tasks[parent.index()].program) == process(program) {
+            self.costs.clone_thread
+        } else {
+            self.costs.fork
         }
     }
 
@@ -330,7 +370,7 @@ impl Engine<'_> {
     }
 
     /// Books a sample, unless it falls into the warm-up.
-    fn sample(&mut self, metric: MetricId, span: Nanos) {
+    pub(crate) fn sample(&mut self, metric: MetricId, span: Nanos) {
         if self.now.0 >= self.workload.warmup.0 {
             self.samples[metric.index()].push(span.0);
         }

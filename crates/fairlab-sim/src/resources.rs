@@ -39,7 +39,8 @@ pub(crate) struct Mutex {
 /// A semaphore.
 #[derive(Clone, Debug)]
 pub(crate) struct Semaphore {
-    pub(crate) value: u32,
+    /// When each of the posts was made that nobody has taken yet. Those it started with: at zero.
+    pub(crate) posted: VecDeque<Timestamp>,
     pub(crate) waiting: VecDeque<TaskId>,
 }
 
@@ -87,7 +88,7 @@ impl Resources {
                 .semaphores
                 .iter()
                 .map(|&value| Semaphore {
-                    value,
+                    posted: vec![Timestamp::ZERO; value as usize].into(),
                     waiting: VecDeque::new(),
                 })
                 .collect(),

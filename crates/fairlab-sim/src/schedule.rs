@@ -113,7 +113,6 @@ impl Engine<'_> {
             let counts = !self.workload.programs[program.index()].is_background;
             self.alive -= usize::from(counts);
             self.counts.exits += 1;
-            self.charge(cpu, self.costs.exit);
             self.emit(cpu, EventKind::Exit { task: id });
             let program = self.world.tasks[id.index()].program;
             let process = self.workload.programs[program.index()].process;

@@ -9,7 +9,7 @@
 
 use fairlab_policy::WakeFlags;
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
-use fairlab_workload::{CondId, MutexId, SemaphoreId, TimerId, TimerOrigin, TimerSpec};
+use fairlab_workload::{CondId, MetricId, MutexId, SemaphoreId, TimerId, TimerOrigin, TimerSpec};
 
 use crate::engine::Engine;
 use crate::event_queue::Due;
@@ -79,17 +79,42 @@ impl Engine<'_> {
     pub(crate) fn semaphore_wait(&mut self, id: TaskId, semaphore: SemaphoreId) -> Step {
         self.world.tasks[id.index()].granted = false;
         let semaphore = &mut self.resources.semaphores[semaphore.index()];
-        if semaphore.value == 0 {
+        if semaphore.posted.pop_front().is_none() {
             semaphore.waiting.push_back(id);
             return Step::Sleep;
         }
-        semaphore.value -= 1;
+        Step::Next
+    }
+
+    /// Takes one, and lets the stretch of `begins` begin when that one was posted. When the task had
+    /// to be woken for it, the time since the wakeup goes to `latency`.
+    pub(crate) fn semaphore_take(
+        &mut self,
+        id: TaskId,
+        semaphore: SemaphoreId,
+        begins: MetricId,
+        latency: Option<MetricId>,
+    ) -> Step {
+        let now = self.now;
+        let task = &mut self.world.tasks[id.index()];
+        let woken = std::mem::take(&mut task.granted).then_some(task.granted_at);
+        let semaphore = &mut self.resources.semaphores[semaphore.index()];
+        let Some(posted) = semaphore.posted.pop_front() else {
+            semaphore.waiting.push_back(id);
+            return Step::Sleep;
+        };
+        task.begun.retain(|(m, _)| *m != begins.0);
+        task.begun.push((begins.0, posted));
+        if let (Some(metric), Some(woken)) = (latency, woken) {
+            self.sample(metric, now - woken);
+        }
         Step::Next
     }
 
     pub(crate) fn semaphore_post(&mut self, cpu: CpuId, semaphore: SemaphoreId) -> Step {
+        let now = self.now;
         let semaphore = &mut self.resources.semaphores[semaphore.index()];
-        semaphore.value = semaphore.value.saturating_add(1);
+        semaphore.posted.push_back(now);
         match semaphore.waiting.pop_front() {
             Some(waiter) => {
                 self.grant(cpu, waiter, 0);

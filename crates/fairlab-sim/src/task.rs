@@ -65,6 +65,8 @@ pub(crate) struct Task {
     pub(crate) woken_at: Option<Timestamp>,
     /// Starts of the measured stretches that are under way.
     pub(crate) begun: Vec<(u32, Timestamp)>,
+    /// The kernel work of its fork or exit is done, and what it is for comes next.
+    pub(crate) has_paid: bool,
     /// It was or is in the list of a condition, and has not taken the mutex again.
     pub(crate) in_cond_wait: bool,
     /// When the timer that it last waited for was to fire.
@@ -136,6 +138,7 @@ impl Task {
             granted_at: now,
             woken_at: None,
             begun: Vec::new(),
+            has_paid: false,
             in_cond_wait: false,
             timer_due: now,
             timers: Vec::new(),

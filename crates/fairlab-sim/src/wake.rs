@@ -94,7 +94,6 @@ impl Engine<'_> {
         self.world.tasks[parent.index()].children += 1;
         self.counts.forks += 1;
         self.emit(this, EventKind::Fork { parent, child });
-        self.charge(this, self.costs.fork);
         if self.world.tasks[child.index()].higher.is_some() {
             return self.wake_higher(child, this, this, true);
         }
@@ -112,7 +111,14 @@ impl Engine<'_> {
     }
 
     /// Asks the policy where `id` goes, applies what the decision writes, and charges its cost.
-    fn place(&mut self, id: TaskId, this: CpuId, prev: CpuId, flags: u32, in_task: bool) -> CpuId {
+    pub(crate) fn place(
+        &mut self,
+        id: TaskId,
+        this: CpuId,
+        prev: CpuId,
+        flags: u32,
+        in_task: bool,
+    ) -> CpuId {
         let ctx = context(this, prev, flags, in_task);
         let fork = flags & WakeFlags::FORK != 0;
         if !fork {

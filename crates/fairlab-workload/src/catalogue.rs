@@ -3,63 +3,118 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use crate::options::{OptionError, OptionSpec, Options, WorkloadError};
+use crate::options::{OptionError, OptionSpec, Options, WordSpec, WorkloadError};
 use crate::workload::Workload;
-use crate::{hackbench, hogs, schbench};
+use crate::{compute, hackbench, hogs, messaging, processes, requests, schbench, services};
 
 /// A workload that can be named.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Its name, that of the modelled tool.
+    /// Its name, that of the modelled tool; perhaps several words.
     pub name: &'static str,
     /// What it does, in a line.
     pub summary: &'static str,
+    /// The word without a dash that it takes.
+    pub word: Option<WordSpec>,
     /// The options it takes.
     pub options: &'static [OptionSpec],
     build: fn(&Options, &str) -> Result<Workload, OptionError>,
 }
 
+macro_rules! entry {
+    ($name:literal, $summary:literal, $word:expr, $options:expr, $build:expr) => {
+        Entry {
+            name: $name,
+            summary: $summary,
+            word: $word,
+            options: $options,
+            build: $build,
+        }
+    };
+}
+
 /// All workloads.
+#[rustfmt::skip]
 pub const CATALOGUE: &[Entry] = &[
-    Entry {
-        name: "schbench",
-        summary: "message threads wake workers that think; wakeup and request latency percentiles",
-        options: schbench::OPTIONS,
-        build: schbench::build,
-    },
-    Entry {
-        name: "hackbench",
-        summary: "groups of senders and receivers over sockets or pipes; time to finish",
-        options: hackbench::OPTIONS,
-        build: hackbench::build,
-    },
-    Entry {
-        name: "hogs",
-        summary: "tasks that only compute; stacked on one CPU, the balancer has to spread them",
-        options: hogs::OPTIONS,
-        build: hogs::build,
-    },
+    entry!("schbench", "message threads wake workers that think; wakeup and request latency percentiles",
+        None, schbench::OPTIONS, schbench::build),
+    entry!("hackbench", "groups of senders and receivers over sockets or pipes; time to finish",
+        None, hackbench::OPTIONS, hackbench::build),
+    entry!("perf bench sched pipe", "two tasks pass a message to and fro; operations per second",
+        None, messaging::PIPE_OPTIONS, messaging::pipe),
+    entry!("perf bench sched messaging", "hackbench as perf has it; time to finish",
+        None, messaging::MESSAGING_OPTIONS, messaging::messaging),
+    entry!("tbench", "clients and servers over loopback, request by request; throughput",
+        requests::TBENCH_WORD, requests::TBENCH_OPTIONS, requests::tbench),
+    entry!("netperf", "requests and replies, or streams, over loopback; transactions or throughput",
+        requests::NETPERF_WORD, requests::NETPERF_OPTIONS, requests::netperf),
+    entry!("oltp", "sysbench on a database: queries over sockets, commits under a lock; transactions",
+        None, requests::OLTP_OPTIONS, requests::oltp),
+    entry!("lat_proc", "lmbench: processes that come and go one after another; microseconds for each",
+        processes::LAT_PROC_WORD, processes::LAT_PROC_OPTIONS, processes::lat_proc),
+    entry!("kernbench", "make -jN: trees of short processes; time to finish",
+        None, processes::KERNBENCH_OPTIONS, processes::kernbench),
+    entry!("stream", "threads that move memory and meet after each pass; rate",
+        None, compute::STREAM_OPTIONS, compute::stream),
+    entry!("ebizzy", "threads that copy chunks of memory; records per second",
+        None, compute::EBIZZY_OPTIONS, compute::ebizzy),
+    entry!("stress-ng", "processes that compute, all the time or a part of it",
+        None, compute::STRESS_NG_OPTIONS, compute::stress_ng),
+    entry!("hogs", "tasks that only compute; stacked on one CPU, the balancer has to spread them",
+        None, hogs::OPTIONS, hogs::build),
+    entry!("periodic", "tasks that compute a little at fixed times",
+        None, services::PERIODIC_OPTIONS, services::periodic),
+    entry!("service", "requests arrive at random times, alone or in bursts, for a pool of workers",
+        None, services::SERVICE_OPTIONS, services::service),
+    entry!("frames", "a game: game thread, workers, render thread and audio, frame by frame",
+        None, services::FRAMES_OPTIONS, services::frames),
 ];
 
-/// The workload that `text` describes: a name and options, as on a command line.
+/// The workload that `text` describes: a name and options, as on a command line; or several of them
+/// with ` + ` between, of which the first says when the run is over and what is reported.
 ///
 /// # Errors
 /// When there is no such workload, or it does not take such options.
 pub fn parse(text: &str) -> Result<Workload, WorkloadError> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let Some((name, words)) = words.split_first() else {
+    let mut parts = words.split(|word| *word == "+");
+    let first = parse_one(parts.next().unwrap_or_default())?;
+    parts.try_fold(first, |mix, part| Ok(mix.beside(parse_one(part)?)))
+}
+
+fn parse_one(words: &[&str]) -> Result<Workload, WorkloadError> {
+    let Some(name) = words.first() else {
         return Err(WorkloadError::Empty);
     };
-    let entry = CATALOGUE
-        .iter()
-        .find(|e| e.name == *name)
-        .ok_or_else(|| WorkloadError::Unknown((*name).to_string()))?;
+    let is_named = |entry: &&Entry| {
+        let mut given = words.iter();
+        entry
+            .name
+            .split(' ')
+            .all(|word| given.next() == Some(&word))
+    };
+    let entry = CATALOGUE.iter().find(is_named).ok_or_else(|| {
+        // The words before the first option: the name may have several.
+        let is_name = |word: &&&str| !word.starts_with('-');
+        let name: Vec<&str> = words.iter().take_while(is_name).copied().collect();
+        let several = CATALOGUE
+            .iter()
+            .any(|e| e.name.split(' ').next() == name.first().copied());
+        WorkloadError::Unknown(if several {
+            name.join(" ")
+        } else {
+            name.first()
+                .map_or_else(Default::default, |n| (*n).to_string())
+        })
+    })?;
+    debug_assert!(!name.is_empty());
     let wrong = |error| WorkloadError::Option {
         workload: entry.name,
         error,
     };
-    let options = Options::parse(entry.options, words).map_err(wrong)?;
-    (entry.build)(&options, &[&[*name], words].concat().join(" ")).map_err(wrong)
+    let rest = &words[entry.name.split(' ').count()..];
+    let options = Options::parse_with_word(entry.options, entry.word, rest).map_err(wrong)?;
+    (entry.build)(&options, &words.join(" ")).map_err(wrong)
 }
 
 #[cfg(test)]
@@ -111,6 +166,69 @@ mod tests {
         assert!(error("schbench -m 10000 -t 100000").contains("a million tasks at most"));
         assert!(error("hackbench -g 10000 -f 1000").contains("20 million pairs"));
         assert!(error("hackbench --pipe=3").contains("no value is wanted"));
+    }
+
+    #[test]
+    fn every_workload_can_be_built_with_its_defaults() {
+        for entry in CATALOGUE {
+            let workload = parse(entry.name).unwrap();
+            assert!(!workload.start.is_empty(), "{}", entry.name);
+            assert_eq!(workload.description, entry.name);
+            let mut shorts: Vec<char> = entry.options.iter().map(|o| o.short).collect();
+            shorts.sort_unstable();
+            shorts.dedup();
+            assert_eq!(shorts.len(), entry.options.len(), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn words_without_a_dash_are_taken_where_the_tool_takes_them() {
+        assert_eq!(parse("tbench 3").unwrap().programs.len(), 7);
+        assert_eq!(parse("lat_proc shell").unwrap().programs.len(), 3);
+        assert_eq!(
+            error("lat_proc spoon"),
+            "workload lat_proc: bad value 'spoon' for option 'what': fork, exec or shell is wanted"
+        );
+        assert_eq!(error("tbench 3 4"), "workload tbench: unexpected word '4'");
+        assert_eq!(
+            error("perf bench sched pip"),
+            "unknown workload 'perf bench sched pip'"
+        );
+        assert_eq!(error("periodical 3"), "unknown workload 'periodical'");
+    }
+
+    #[test]
+    fn a_mix_ends_with_its_first_part_and_keeps_the_parts_apart() {
+        let mix = parse("hackbench -g 1 -f 2 + schbench -m 1 -t 2 + hogs -n 3 -N 5").unwrap();
+        assert_eq!(
+            mix.description,
+            "hackbench -g 1 -f 2 + schbench -m 1 -t 2 + hogs -n 3 -N 5"
+        );
+        assert_eq!(mix.end, End::AllExited);
+        assert_eq!(mix.start.len(), 3);
+        // Of hackbench: five programs in front.
+        assert!(mix.programs[..5].iter().all(|p| !p.is_background));
+        assert!(mix.programs[5..].iter().all(|p| p.is_background));
+        // The metrics of the others are not reported.
+        assert!(mix.metrics.is_empty());
+        let alone = parse("schbench -m 1 -t 2").unwrap();
+        assert_eq!(mix.nr_futexes, alone.nr_futexes);
+        let fork = mix.programs[8].ops[0];
+        assert_eq!(fork, Op::Fork(crate::program::ProgramId(7)));
+        assert!(error("hackbench +").starts_with("no workload is named"));
+    }
+
+    #[test]
+    fn both_generations_and_all_modes_of_schbench_are_understood() {
+        for text in [
+            "schbench -L -m 4 -M auto -t 64 -n 0 -t 60 -i 60",
+            "schbench -p 4096 -m 2 -t 2",
+            "schbench -m 2 -t 4 -R 2000",
+            "schbench -m 1 -t 2 -c 30000 -s 30000",
+        ] {
+            parse(text).unwrap();
+        }
+        assert!(error("schbench -R 100 -c 100").contains("the new generation"));
     }
 
     #[test]

@@ -68,46 +68,77 @@ pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, Op
     // Every sender has an operation for every receiver of its group.
     let wanted = "a number that makes 20 million pairs of sender and receiver at most in all";
     options.at_most("groups", groups * fds * fds, 20_000_000, wanted)?;
-    let threads = options.has("threads");
-    let pipe = if options.has("pipe") {
-        pipe_spec(bytes)
-    } else {
-        socket_spec(bytes)
+    let shape = Shape {
+        groups,
+        fds,
+        loops,
+        bytes,
+        threads: options.has("threads"),
+        pipe: options.has("pipe"),
     };
+    Ok(shape.workload(description, Report::Hackbench))
+}
 
-    let mut w = WorkloadBuilder::new(description.to_string(), Report::Hackbench, End::AllExited);
-    let ready = w.barrier(u32::try_from(groups * fds * 2 + 1).unwrap_or(u32::MAX));
-    let mut main = ProgramBuilder::new("hackbench");
-    let mut process = 0;
-    let mut next_process = || {
-        process += u32::from(!threads);
-        process
-    };
-    for _ in 0..groups {
-        let pipes: Vec<PipeId> = (0..fds).map(|_| w.pipe(pipe)).collect();
-        for pipe in &pipes {
-            let reads = u32::try_from(loops * fds).unwrap_or(u32::MAX);
-            let receiver = ProgramBuilder::new("hackbench")
-                .process(next_process())
-                .op(Op::Barrier(ready))
-                .repeat(reads, |p| p.op(Op::Read(*pipe)));
-            let receiver = w.program(receiver.build());
-            main = main.op(Op::Fork(receiver));
+/// What is sent, and by how many.
+pub(crate) struct Shape {
+    pub(crate) groups: u64,
+    pub(crate) fds: u64,
+    pub(crate) loops: u64,
+    pub(crate) bytes: u64,
+    pub(crate) threads: bool,
+    pub(crate) pipe: bool,
+}
+
+impl Shape {
+    pub(crate) fn workload(&self, description: &str, report: Report) -> Workload {
+        let &Self {
+            groups,
+            fds,
+            loops,
+            bytes,
+            threads,
+            pipe,
+        } = self;
+        let pipe = if pipe {
+            pipe_spec(bytes)
+        } else {
+            socket_spec(bytes)
+        };
+
+        let mut w = WorkloadBuilder::new(description.to_string(), report, End::AllExited);
+        let ready = w.barrier(u32::try_from(groups * fds * 2 + 1).unwrap_or(u32::MAX));
+        let mut main = ProgramBuilder::new("hackbench");
+        let mut process = 0;
+        let mut next_process = || {
+            process += u32::from(!threads);
+            process
+        };
+        for _ in 0..groups {
+            let pipes: Vec<PipeId> = (0..fds).map(|_| w.pipe(pipe)).collect();
+            for pipe in &pipes {
+                let reads = u32::try_from(loops * fds).unwrap_or(u32::MAX);
+                let receiver = ProgramBuilder::new("hackbench")
+                    .process(next_process())
+                    .op(Op::Barrier(ready))
+                    .repeat(reads, |p| p.op(Op::Read(*pipe)));
+                let receiver = w.program(receiver.build());
+                main = main.op(Op::Fork(receiver));
+            }
+            for _ in 0..fds {
+                let sender = ProgramBuilder::new("hackbench")
+                    .process(next_process())
+                    .op(Op::Barrier(ready))
+                    .repeat(u32::try_from(loops).unwrap_or(u32::MAX), |p| {
+                        pipes.iter().fold(p, |p, pipe| p.op(Op::Write(*pipe)))
+                    });
+                let sender = w.program(sender.build());
+                main = main.op(Op::Fork(sender));
+            }
         }
-        for _ in 0..fds {
-            let sender = ProgramBuilder::new("hackbench")
-                .process(next_process())
-                .op(Op::Barrier(ready))
-                .repeat(u32::try_from(loops).unwrap_or(u32::MAX), |p| {
-                    pipes.iter().fold(p, |p, pipe| p.op(Op::Write(*pipe)))
-                });
-            let sender = w.program(sender.build());
-            main = main.op(Op::Fork(sender));
-        }
+        let main = w.program(main.op(Op::Barrier(ready)).build());
+        w.start(main);
+        w.build()
     }
-    let main = w.program(main.op(Op::Barrier(ready)).build());
-    w.start(main);
-    Ok(w.build())
 }
 
 /// A unix stream socket with default buffers: 212992 bytes (`net.core.wmem_default`), of which a
@@ -125,7 +156,7 @@ fn socket_spec(bytes: u64) -> PipeSpec {
 }
 
 /// A pipe of 16 pages; small messages share a page. Writers wake when a page is free.
-fn pipe_spec(bytes: u64) -> PipeSpec {
+pub(crate) fn pipe_spec(bytes: u64) -> PipeSpec {
     let per_page = (4096 / bytes).max(1);
     let capacity = u32::try_from((65_536 / bytes).min(16 * per_page).max(1)).unwrap_or(1);
     PipeSpec {

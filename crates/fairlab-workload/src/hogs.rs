@@ -29,6 +29,12 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         doc: "beside them, SCHED_FIFO tasks that run 5 ms of every 10 (default 0)",
     },
     OptionSpec {
+        short: 'N',
+        long: "nice",
+        value: Some("NICE"),
+        doc: "nice value of the tasks, -20 to 19 (default 0)",
+    },
+    OptionSpec {
         short: 's',
         long: "stacked",
         value: None,
@@ -39,13 +45,16 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, OptionError> {
     let tasks = options.count("tasks", 10, 1_000_000)?;
     let runtime = options.seconds("runtime", Nanos::from_secs(1))?;
+    let nice = options.nice("nice")?;
     let stacked = options.has("stacked");
     let fifo = options.number("fifo", 0, 0, 100_000)?;
     let end = End::After(runtime);
     let mut w = WorkloadBuilder::new(description.to_string(), Report::Plain, end).stacked(stacked);
     // A stretch of a second, of slightly different length for each: they never sleep.
     let stretch = Span::around(Nanos::from_secs(1), 5);
-    let hog = ProgramBuilder::new("hog").repeat(0, |p| p.op(Op::Run(stretch)));
+    let hog = ProgramBuilder::new("hog")
+        .nice(nice)
+        .repeat(0, |p| p.op(Op::Run(stretch)));
     let hog = w.program(hog.build());
     let half = Span::Fixed(Nanos::from_millis(5));
     let realtime = ProgramBuilder::new("fifo")

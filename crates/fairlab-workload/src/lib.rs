@@ -11,17 +11,23 @@
 extern crate alloc;
 
 mod catalogue;
+mod compute;
 mod hackbench;
 mod hogs;
 mod memory;
+mod messaging;
+mod mix;
 mod options;
+mod processes;
 mod program;
+mod requests;
 mod schbench;
+mod services;
 mod workload;
 
 pub use catalogue::{CATALOGUE, Entry, parse};
 pub use memory::{Home, Region, RegionUse};
-pub use options::{OptionError, OptionSpec, Options, WorkloadError};
+pub use options::{OptionError, OptionSpec, Options, WordSpec, WorkloadError};
 pub use program::{
     BarrierId, Class, CondId, FutexId, ListId, MaskId, MetricId, MutexId, Op, PipeId, Program,
     ProgramBuilder, ProgramId, RegionId, SemaphoreId, Span, TimerId, TimerOrigin, TimerSpec, Who,

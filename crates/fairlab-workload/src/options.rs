@@ -19,6 +19,17 @@ pub struct OptionSpec {
     pub doc: &'static str,
 }
 
+/// A word without a dash that a workload takes, as in `tbench 32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WordSpec {
+    /// The option that it sets.
+    pub long: &'static str,
+    /// What it is called in help.
+    pub value: &'static str,
+    /// What it sets, with unit and default.
+    pub doc: &'static str,
+}
+
 /// Why an option is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -102,9 +113,27 @@ impl Options {
     /// # Errors
     /// On an option that is not in `specs`, a missing value, or a stray word.
     pub fn parse(specs: &[OptionSpec], words: &[&str]) -> Result<Self, OptionError> {
+        Self::parse_with_word(specs, None, words)
+    }
+
+    /// Reads `words`, of which one may have no dash.
+    ///
+    /// # Errors
+    /// As for [`Self::parse`].
+    pub fn parse_with_word(
+        specs: &[OptionSpec],
+        mut free: Option<WordSpec>,
+        words: &[&str],
+    ) -> Result<Self, OptionError> {
         let mut given = Vec::new();
         let mut words = words.iter();
         while let Some(word) = words.next() {
+            if !word.starts_with('-')
+                && let Some(spec) = free.take()
+            {
+                given.push((spec.long, (*word).to_string()));
+                continue;
+            }
             let (name, inline) = split_word(word)?;
             let spec = specs
                 .iter()
@@ -173,6 +202,46 @@ impl Options {
                 } else {
                     "a whole number of 1 or more, in range"
                 },
+            }),
+        }
+    }
+
+    /// One of `known`, or the first of them.
+    ///
+    /// # Errors
+    /// When the value is none of them; `wanted` says what would be accepted.
+    pub fn one_of(
+        &self,
+        long: &str,
+        known: &[&'static str],
+        wanted: &'static str,
+    ) -> Result<&'static str, OptionError> {
+        let text = self.get(long);
+        let found = match text {
+            None => known.first(),
+            Some(text) => known.iter().find(|k| k.eq_ignore_ascii_case(text)),
+        };
+        found.copied().ok_or_else(|| OptionError::BadValue {
+            option: long.to_string(),
+            value: text.unwrap_or_default().to_string(),
+            wanted,
+        })
+    }
+
+    /// A nice value, or 0.
+    ///
+    /// # Errors
+    /// When the value is none.
+    pub fn nice(&self, long: &str) -> Result<i8, OptionError> {
+        let Some(text) = self.get(long) else {
+            return Ok(0);
+        };
+        match text.parse() {
+            Ok(nice) if (-20..=19).contains(&nice) => Ok(nice),
+            _ => Err(OptionError::BadValue {
+                option: long.to_string(),
+                value: text.to_string(),
+                wanted: "a nice value from -20 to 19",
             }),
         }
     }

@@ -215,6 +215,16 @@ pub enum Op {
         /// At most.
         max: u16,
     },
+    /// Take one from the semaphore as [`Op::SemWait`] does, and begin a stretch of a metric when that
+    /// one was added: the stretch includes the time that it waited to be taken.
+    SemTake {
+        /// The semaphore.
+        semaphore: SemaphoreId,
+        /// The metric of the stretch.
+        begins: MetricId,
+        /// Where the time from the wakeup to the task's going on is recorded, if it slept.
+        latency: Option<MetricId>,
+    },
     /// A pass of a loop begins, of which a [`crate::Workload`] that logs loops keeps a record.
     LoopBegin {
         /// Number of the phase that the pass belongs to.
@@ -317,6 +327,13 @@ impl ProgramBuilder {
             is_background: false,
             ops: Vec::new(),
         })
+    }
+
+    /// Sets the name of the tasks.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.0.name = name.into();
+        self
     }
 
     /// Sets how late sleeps may end.

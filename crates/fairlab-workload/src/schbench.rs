@@ -11,14 +11,23 @@
 //!                    old: Run -c
 //! ```
 //!
-//! Not modelled: the lock per CPU around the work (as with `--no-locking`), `-R`, `-p`.
+//! With `-p` a worker only writes a buffer, and there is no request. With `-R` the message thread wakes
+//! workers in turn, at a fixed rate and in batches of up to 8:
+//!
+//! ```text
+//!   message thread:  Sleep(batch / rate), SemPost(worker 1), SemPost(worker 2), ...
+//!   worker:          SemTake (request latency begins when it was posted), Run, End
+//! ```
+//!
+//! Not modelled: the lock per CPU around the work (as with `--no-locking`).
 
 use alloc::string::ToString;
+use alloc::vec::Vec;
 
 use fairlab_units::Nanos;
 
 use crate::options::{OptionError, OptionSpec, Options};
-use crate::program::{Op, ProgramBuilder, Span};
+use crate::program::{MetricId, Op, ProgramBuilder, Span};
 use crate::workload::{End, Metric, MetricUnit, Report, Workload, WorkloadBuilder};
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
@@ -66,6 +75,49 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         doc: "size of the matrices of a worker (default 256)",
     },
     OptionSpec {
+        short: 'p',
+        long: "pipe",
+        value: Some("BYTES"),
+        doc: "pipe test: workers do nothing but pass this many bytes on",
+    },
+    OptionSpec {
+        short: 'R',
+        long: "rps",
+        value: Some("N"),
+        doc: "requests per second in all, which the message threads hand out whether workers are done \
+              or not",
+    },
+    OptionSpec {
+        short: 'L',
+        long: "no-locking",
+        value: None,
+        doc: "accepted: the lock per CPU around the work is not modelled",
+    },
+    OptionSpec {
+        short: 'M',
+        long: "message-cpus",
+        value: Some("CPUS"),
+        doc: "accepted: message threads are not bound to CPUs",
+    },
+    OptionSpec {
+        short: 'W',
+        long: "worker-cpus",
+        value: Some("CPUS"),
+        doc: "accepted: workers are not bound to CPUs",
+    },
+    OptionSpec {
+        short: 'i',
+        long: "intervaltime",
+        value: Some("SECONDS"),
+        doc: "accepted: there is one report, at the end",
+    },
+    OptionSpec {
+        short: 'z',
+        long: "zerotime",
+        value: Some("SECONDS"),
+        doc: "accepted, see --warmuptime",
+    },
+    OptionSpec {
         short: 'c',
         long: "cputime",
         value: Some("USEC"),
@@ -101,26 +153,49 @@ pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, Op
     let think = if old {
         Nanos::from_micros(options.count("cputime", 30_000, 1_000_000_000)?)
     } else {
-        let operations = options.count("operations", 5, 1_000_000)?;
+        let operations = options.number("operations", 5, 0, 1_000_000)?;
         matrix_time(options.count("cache_footprint", 256, 1 << 20)?) * operations
     };
+    let pipe = match options.number("pipe", 0, 0, 1 << 20)? {
+        0 => None,
+        // Written on one side and read on the other.
+        bytes => Some(Nanos(bytes.div_ceil(PIPE_RATE))),
+    };
+    let rps = options.number("rps", 0, 0, 100_000_000)?;
 
     let end = End::After(warmup + runtime);
     let mut w = WorkloadBuilder::new(description.to_string(), Report::Schbench, end).warmup(warmup);
     let wakeup = w.metric(Metric {
-        name: "wakeup_latency",
-        title: "Wakeup Latencies",
+        name: "wakeup_latency".into(),
+        title: "Wakeup Latencies".into(),
         unit: MetricUnit::LatencyNs,
     });
-    let request = (!old).then(|| {
+    let request = (!old && pipe.is_none()).then(|| {
         w.metric(Metric {
-            name: "request_latency",
-            title: "Request Latencies",
+            name: "request_latency".into(),
+            title: "Request Latencies".into(),
             unit: MetricUnit::LatencyNs,
         })
     });
     // An ordinary spread of the work itself, so that workers do not march in step.
     let think = Span::around(think, 2);
+    if rps > 0 {
+        let (Some(request), gap) = (request, rps / messengers) else {
+            return Err(OptionError::BadValue {
+                option: "rps".to_string(),
+                value: rps.to_string(),
+                wanted: "the new generation without the pipe test (no -c, no -p)",
+            });
+        };
+        let rate = Rate {
+            messengers,
+            workers,
+            per_messenger: gap.max(1),
+            think,
+        };
+        rate.write(&mut w, wakeup, request);
+        return Ok(w.build());
+    }
     let sleep = Nanos::from_micros(sleep_us);
     // The old message thread adds a jitter of up to a quarter.
     let sleep = if old {
@@ -156,7 +231,7 @@ pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, Op
                         .op(Op::Sleep(sleep))
                         .op(Op::Run(think))
                         .op(Op::End(request)),
-                    None => p.op(Op::Run(think)),
+                    None => p.op(Op::Run(pipe.map_or(think, Span::Fixed))),
                 }
             });
             let worker = w.program(worker.build());
@@ -180,6 +255,63 @@ pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, Op
     let main = w.program(main.build());
     w.start(main);
     Ok(w.build())
+}
+
+/// Bytes that a core writes to its cache per nanosecond.
+const PIPE_RATE: u64 = 16;
+
+/// The mode of fixed rate.
+struct Rate {
+    messengers: u64,
+    workers: u64,
+    per_messenger: u64,
+    think: Span,
+}
+
+impl Rate {
+    /// Requests that a message thread hands out together.
+    const BATCH: u64 = 8;
+
+    fn write(&self, w: &mut WorkloadBuilder, wakeup: MetricId, request: MetricId) {
+        let batch = Self::BATCH.min(self.per_messenger.div_ceil(1_000)).max(1);
+        let gap = Nanos(1_000_000_000 * batch / self.per_messenger);
+        let mut main = ProgramBuilder::new("schbench");
+        for _ in 0..self.messengers {
+            let mut messenger = ProgramBuilder::new("schbench-msg");
+            let mut inboxes = Vec::new();
+            for _ in 0..self.workers {
+                let inbox = w.semaphore(0);
+                let worker = ProgramBuilder::new("schbench-worker").repeat(0, |p| {
+                    p.op(Op::Run(Span::Fixed(FUTEX_CALL)))
+                        .op(Op::SemTake {
+                            semaphore: inbox,
+                            begins: request,
+                            latency: Some(wakeup),
+                        })
+                        .op(Op::Run(self.think))
+                        .op(Op::End(request))
+                });
+                let worker = w.program(worker.build());
+                messenger = messenger.op(Op::Fork(worker));
+                inboxes.push(inbox);
+            }
+            let messenger = messenger.repeat(0, |p| {
+                inboxes.iter().enumerate().fold(p, |p, (i, inbox)| {
+                    let p = if i as u64 % batch == 0 {
+                        p.op(Op::Sleep(Span::around(gap, 1)))
+                    } else {
+                        p
+                    };
+                    p.op(Op::Run(Span::Fixed(FUTEX_CALL)))
+                        .op(Op::SemPost(*inbox))
+                })
+            });
+            let messenger = w.program(messenger.build());
+            main = main.op(Op::Fork(messenger));
+        }
+        let main = w.program(main.build());
+        w.start(main);
+    }
 }
 
 /// CPU time to multiply two square matrices that fill `kb` KiB together with their product.

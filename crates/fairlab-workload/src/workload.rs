@@ -1,5 +1,6 @@
 //! A workload: programs, the tasks that run them, and what is measured.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -33,9 +34,9 @@ pub enum MetricUnit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
     /// Short name, `wakeup_latency`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Heading as the tool prints it, `Wakeup Latencies`.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// What the numbers are.
     pub unit: MetricUnit,
 }
@@ -47,6 +48,50 @@ pub enum Report {
     Schbench,
     /// One line with the time, as hackbench does.
     Hackbench,
+    /// Time, time per operation and operations per second, as `perf bench sched pipe` does.
+    PerfPipe {
+        /// Messages to and fro.
+        operations: u64,
+        /// Between threads?
+        threads: bool,
+    },
+    /// The time, as `perf bench sched messaging` does.
+    PerfMessaging {
+        /// Groups of 40 tasks.
+        groups: u32,
+        /// Are they threads?
+        threads: bool,
+    },
+    /// Mean of the first metric, as `lat_proc` does.
+    LatProc {
+        /// What is measured, `Process fork+exit`.
+        title: &'static str,
+    },
+    /// Throughput, as tbench does. The first metric is its operations.
+    Tbench {
+        /// Clients.
+        clients: u32,
+        /// Bytes of an operation.
+        bytes: u64,
+    },
+    /// Transactions per second, or throughput, as netperf does. The first metric is its messages.
+    Netperf {
+        /// The test, `TCP_RR`.
+        test: &'static str,
+        /// Bytes of a message of a stream; 0 for requests and replies.
+        bytes: u64,
+    },
+    /// The time, as kernbench does.
+    Kernbench,
+    /// Best rate over the passes, which are the first metric, as STREAM does.
+    Stream {
+        /// Bytes that a pass moves.
+        bytes: u64,
+    },
+    /// Records per second, as ebizzy does. The first metric is its records.
+    Records,
+    /// Transactions per second, as sysbench does. The first metric is its transactions.
+    Oltp,
     /// Figures of each thread and phase, as in the logs of rt-app.
     RtApp,
     /// No form of its own.
@@ -104,6 +149,8 @@ pub struct Workload {
     pub regions: Vec<Region>,
     /// What is measured.
     pub metrics: Vec<Metric>,
+    /// How many more metrics there are, after these, that nobody asked for.
+    pub hidden_metrics: u32,
     /// When it is over.
     pub end: End,
     /// Time at the start that does not count for metrics.
@@ -137,6 +184,7 @@ impl WorkloadBuilder {
             logs_loops: false,
             regions: Vec::new(),
             metrics: Vec::new(),
+            hidden_metrics: 0,
             end,
             warmup: Nanos::ZERO,
             report,

@@ -1,5 +1,6 @@
 //! `fairlab run`: one simulated run.
 
+mod form;
 mod rtapp;
 mod trace;
 
@@ -9,10 +10,10 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use fairlab::event::SchedEvent;
 use fairlab::sim::{Distance, Observer, Placement, SimOptions};
-use fairlab::stats::table::{Align, LATENCY_PERCENTILES, Table, schbench};
+use fairlab::stats::table::{Align, Table};
 use fairlab::topology::Machine;
 use fairlab::units::{TaskId, Timestamp};
-use fairlab::workload::{ProgramId, Report as Form, Workload};
+use fairlab::workload::{ProgramId, Workload};
 use fairlab_experiment::{Outcome, Plan, single};
 use serde::Serialize;
 
@@ -31,6 +32,8 @@ struct Report {
     workload: String,
     seed: u64,
     elapsed_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<form::Figure>,
     metrics: Vec<MetricReport>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     threads: Vec<rtapp::Thread>,
@@ -47,7 +50,7 @@ struct Report {
 
 #[derive(Serialize)]
 struct MetricReport {
-    name: &'static str,
+    name: String,
     #[serde(flatten)]
     latency: Latency,
 }
@@ -196,12 +199,13 @@ fn report(
         workload: workload.description.clone(),
         seed: args.seed.seed,
         elapsed_ns: outcome.elapsed.0,
+        result: form::figure(workload, outcome),
         metrics: workload
             .metrics
             .iter()
             .zip(&outcome.metrics)
             .map(|(metric, m)| MetricReport {
-                name: metric.name,
+                name: metric.name.to_string(),
                 latency: Latency::of(&m.ns),
             })
             .collect(),
@@ -257,28 +261,7 @@ fn print(
         args.seed.seed
     );
     writeln!(out, "{}\n", out.paint(Style::Bold, &title))?;
-    match workload.report {
-        Form::Hackbench => {
-            writeln!(
-                out,
-                "Time: {}.{:03}",
-                outcome.elapsed.0 / 1_000_000_000,
-                outcome.elapsed.0 / 1_000_000 % 1_000
-            )?;
-        }
-        Form::RtApp => {
-            if let Some(file) = &loaded.rtapp {
-                write!(out, "{}", rtapp::text(&rtapp::threads(file, outcome)))?;
-            }
-        }
-        Form::Schbench | Form::Plain => {
-            let seconds = (outcome.elapsed.0 - workload.warmup.0).div_ceil(1_000_000_000);
-            for (metric, m) in workload.metrics.iter().zip(&outcome.metrics) {
-                let block = schbench(metric.title, "usec", seconds, &m.usec, &LATENCY_PERCENTILES);
-                write!(out, "{block}")?;
-            }
-        }
-    }
+    write!(out, "{}", form::of(loaded, outcome))?;
     writeln!(out)?;
     let counts = &outcome.counts;
     let mut table = Table::new([("", Align::Left), ("", Align::Right)]);

@@ -13,3 +13,4 @@ mod conventions;
 mod help;
 mod kernels;
 mod machines;
+mod workloads;

@@ -4,4 +4,5 @@
 
 mod collection;
 mod compiled;
+mod mutations;
 mod refused;

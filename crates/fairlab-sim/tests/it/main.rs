@@ -4,6 +4,7 @@
 
 mod affinity;
 mod cache_aware;
+mod determinism;
 mod energy;
 mod machines;
 mod memory;

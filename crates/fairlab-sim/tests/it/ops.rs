@@ -336,3 +336,77 @@ fn late_timers_wake_up_to_the_slack_later() {
     w.start(sleeper);
     each_release(&w.build(), |time, _| about(time, 15));
 }
+
+#[test]
+fn an_exec_may_move_the_task_and_time_goes_on() {
+    let mut w = builder("exec");
+    let child = w.program(program("child", [Op::Exec, run_for(10)]));
+    let forks = [Op::Fork(child); 6];
+    let parent = w.program(program(
+        "parent",
+        forks.into_iter().chain([run_for(10), Op::WaitChildren(0)]),
+    ));
+    w.start(parent);
+    let workload = w.build();
+    for release in Release::ALL {
+        let result = simulate(&grid(2, 1, 2, 2), release, &workload);
+        assert_eq!(result.counts.execs, 6, "{release}");
+        assert_eq!(result.counts.exits, 7, "{release}");
+    }
+}
+
+#[test]
+fn a_request_is_as_old_as_its_post() {
+    let mut w = builder("queue");
+    let metric = w.metric(fairlab_workload::Metric {
+        name: "request".into(),
+        title: "Requests".into(),
+        unit: fairlab_workload::MetricUnit::LatencyNs,
+    });
+    let queue = w.semaphore(0);
+    let take = [
+        Op::SemTake {
+            semaphore: queue,
+            begins: metric,
+            latency: None,
+        },
+        run_for(10),
+        Op::End(metric),
+    ];
+    let worker = [take, take, take].concat();
+    let poster = vec![Op::SemPost(queue); 3];
+    // Posted together and served one after another.
+    each_release(&start(w, vec![worker, poster]), |_, result| {
+        let ms: Vec<u64> = result.samples[0].iter().map(|ns| ns / 1_000_000).collect();
+        assert_eq!(ms, [10, 20, 30]);
+    });
+}
+
+#[test]
+fn a_loop_in_which_no_time_passes_is_reported() {
+    let mut w = builder("stuck");
+    let m = w.mutex();
+    let task = ProgramBuilder::new("spinner").repeat(0, |p| p.op(Op::Lock(m)).op(Op::Unlock(m)));
+    let task = w.program(task.build());
+    w.start(task);
+    let workload = w.build();
+    let kernel = Kernel::of(Release::V6_12);
+    let machine = grid(1, 1, 1, 1);
+    let domains = build(&machine, &kernel, &BuildOptions::default()).unwrap();
+    let options = SimOptions::new(kernel, 1);
+    let error = run(
+        &machine,
+        &domains,
+        &workload,
+        &options,
+        &mut Lives::default(),
+        None,
+    )
+    .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("task spinner performs operations"),
+        "{error}"
+    );
+}

@@ -1,0 +1,28 @@
+//! Reads workloads from TOML: tasks, and the operations that they perform.
+//!
+//! ```toml
+//! runtime = "1s"
+//!
+//! [[task]]
+//! name = "worker"
+//! count = 4
+//! do = [
+//!     { forever = ["sleep ~2ms", "begin request", "run 500us+-10%", "end request"] },
+//! ]
+//! ```
+//!
+//! Names (mutexes, conditions, semaphores, futexes, lists, metrics) exist by being used; what needs more than a
+//! name has a table: `[pipe.NAME]`, `[barrier.NAME]`, `[timer.NAME]`, `[semaphore.NAME]`. The files in
+//! `examples/workloads` show all of it, and every error has its line and column.
+
+mod error;
+
+mod span;
+
+mod file;
+mod names;
+mod steps;
+mod table;
+
+pub use error::{Place, WorkFileError};
+pub use file::parse;

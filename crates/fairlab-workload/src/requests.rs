@@ -1,0 +1,299 @@
+//! Clients and servers that talk over loopback: `tbench`, `netperf`, `oltp`.
+//!
+//! ```text
+//!   client:  Begin, think, Write(request), Read(reply), End      (tbench, *_RR, oltp)
+//!   server:  Read(request), work, Write(reply)
+//!   stream:  client Writes without end, server Reads             (*_STREAM)
+//! ```
+
+use alloc::string::ToString;
+
+use fairlab_units::Nanos;
+
+use crate::options::{OptionError, OptionSpec, Options, WordSpec};
+use crate::program::{Op, PipeId, ProgramBuilder, Span};
+use crate::workload::{End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};
+
+/// Bytes of an operation of tbench, both ways together: reads and writes of its load file carry a few
+/// KiB, the many others next to nothing.
+const TBENCH_BYTES: u64 = 2_048;
+
+/// What a tbench client computes between two operations.
+const TBENCH_THINK: Nanos = Nanos(2_000);
+
+/// Socket calls over loopback, where the sender does the receiver's protocol work too. lmbench's
+/// `lat_tcp` takes 8 to 12 us for a round trip of one byte: two sends, receives, wakeups, switches.
+const TCP_SEND: Nanos = Nanos(2_600);
+const TCP_RECEIVE: Nanos = Nanos(900);
+/// As for TCP; `lat_udp` is about a fifth faster.
+const UDP_SEND: Nanos = Nanos(1_900);
+const UDP_RECEIVE: Nanos = Nanos(700);
+
+/// Bytes copied per nanosecond, into the socket or out of it.
+const COPY_RATE: u64 = 8;
+
+/// Default size of a socket's buffer (`net.core.wmem_default`).
+const BUFFER: u64 = 212_992;
+
+fn socket(send: Nanos, receive: Nanos, bytes: u64) -> PipeSpec {
+    // A small packet takes about 768 bytes of the buffer with its descriptor.
+    let capacity = (BUFFER / bytes.max(768)).clamp(1, 10_000) as u32;
+    PipeSpec {
+        capacity,
+        wake_writers_at: capacity / 2,
+        write_cost: send + Nanos(bytes / COPY_RATE),
+        read_cost: receive + Nanos(bytes / COPY_RATE),
+        sync: true,
+    }
+}
+
+const SECONDS: OptionSpec = OptionSpec {
+    short: 't',
+    long: "runtime",
+    value: Some("SECONDS"),
+    doc: "simulated time (default 1; the tool's own default is 600)",
+};
+
+pub(crate) const TBENCH_WORD: Option<WordSpec> = Some(WordSpec {
+    long: "clients",
+    value: "N",
+    doc: "clients, each with a server (default 1)",
+});
+pub(crate) const TBENCH_OPTIONS: &[OptionSpec] = &[SECONDS];
+
+pub(crate) fn tbench(options: &Options, description: &str) -> Result<Workload, OptionError> {
+    let clients = options.count("clients", 1, 100_000)?;
+    let runtime = options.seconds("runtime", Nanos::from_secs(1))?;
+    let report = Report::Tbench {
+        clients: clients as u32,
+        bytes: TBENCH_BYTES,
+    };
+    let pair = Pair {
+        client: "tbench",
+        server: "tbench_srv",
+        spec: socket(TCP_SEND, TCP_RECEIVE, TBENCH_BYTES / 2),
+        think: Span::around(TBENCH_THINK, 20),
+        work: Span::around(Nanos(500), 20),
+    };
+    Ok(pair.workload(description, report, clients, runtime))
+}
+
+/// Clients and servers in pairs.
+struct Pair {
+    client: &'static str,
+    server: &'static str,
+    spec: PipeSpec,
+    think: Span,
+    work: Span,
+}
+
+impl Pair {
+    fn workload(&self, description: &str, report: Report, pairs: u64, runtime: Nanos) -> Workload {
+        let end = End::After(runtime);
+        let mut w = WorkloadBuilder::new(description.to_string(), report, end);
+        let metric = w.metric(Metric {
+            name: "transaction".into(),
+            title: "Transactions".into(),
+            unit: MetricUnit::LatencyNs,
+        });
+        let mut main = ProgramBuilder::new("sh");
+        for pair in 0..pairs as u32 {
+            let (request, reply) = (w.pipe(self.spec), w.pipe(self.spec));
+            let server = ProgramBuilder::new(self.server)
+                .process(1 + 2 * pair)
+                .repeat(0, |p| {
+                    p.op(Op::Read(request))
+                        .op(Op::Run(self.work))
+                        .op(Op::Write(reply))
+                });
+            let client = ProgramBuilder::new(self.client)
+                .process(2 + 2 * pair)
+                .repeat(0, |p| {
+                    p.op(Op::Begin(metric))
+                        .op(Op::Run(self.think))
+                        .op(Op::Write(request))
+                        .op(Op::Read(reply))
+                        .op(Op::End(metric))
+                });
+            let (server, client) = (w.program(server.build()), w.program(client.build()));
+            main = main.op(Op::Fork(server)).op(Op::Fork(client));
+        }
+        let main = w.program(main.build());
+        w.start(main);
+        w.build()
+    }
+}
+
+pub(crate) const NETPERF_WORD: Option<WordSpec> = Some(WordSpec {
+    long: "pairs",
+    value: "N",
+    doc: "clients, each with a server (default 1)",
+});
+pub(crate) const NETPERF_OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        short: 't',
+        long: "test",
+        value: Some("TEST"),
+        doc: "TCP_RR, UDP_RR, TCP_STREAM or UDP_STREAM (default TCP_RR)",
+    },
+    OptionSpec {
+        short: 'm',
+        long: "size",
+        value: Some("BYTES"),
+        doc: "size of a message (default 1 for *_RR, 16384 for *_STREAM)",
+    },
+    OptionSpec {
+        short: 'l',
+        long: "length",
+        value: Some("SECONDS"),
+        doc: "simulated time (default 1; the tool's own default is 10)",
+    },
+];
+
+pub(crate) fn netperf(options: &Options, description: &str) -> Result<Workload, OptionError> {
+    let pairs = options.count("pairs", 1, 100_000)?;
+    let runtime = options.seconds("length", Nanos::from_secs(1))?;
+    let tests = ["TCP_RR", "UDP_RR", "TCP_STREAM", "UDP_STREAM"];
+    let test = options.one_of("test", &tests, "TCP_RR, UDP_RR, TCP_STREAM or UDP_STREAM")?;
+    let is_stream = test.ends_with("STREAM");
+    let default = if is_stream { 16_384 } else { 1 };
+    let bytes = options.count("size", default, 1 << 20)?;
+    let (send, receive) = if test.starts_with("TCP") {
+        (TCP_SEND, TCP_RECEIVE)
+    } else {
+        (UDP_SEND, UDP_RECEIVE)
+    };
+    let spec = socket(send, receive, bytes);
+    let report = Report::Netperf {
+        test,
+        bytes: if is_stream { bytes } else { 0 },
+    };
+    if !is_stream {
+        let pair = Pair {
+            client: "netperf",
+            server: "netserver",
+            spec,
+            think: Span::around(Nanos(300), 20),
+            work: Span::around(Nanos(300), 20),
+        };
+        return Ok(pair.workload(description, report, pairs, runtime));
+    }
+    let end = End::After(runtime);
+    let mut w = WorkloadBuilder::new(description.to_string(), report, end);
+    let metric = w.metric(Metric {
+        name: "receive".into(),
+        title: "Messages received".into(),
+        unit: MetricUnit::LatencyNs,
+    });
+    let mut main = ProgramBuilder::new("sh");
+    for pair in 0..pairs as u32 {
+        let pipe: PipeId = w.pipe(spec);
+        let server = ProgramBuilder::new("netserver")
+            .process(1 + 2 * pair)
+            .repeat(0, |p| {
+                p.op(Op::Begin(metric))
+                    .op(Op::Read(pipe))
+                    .op(Op::End(metric))
+            });
+        let client = ProgramBuilder::new("netperf")
+            .process(2 + 2 * pair)
+            .repeat(0, |p| p.op(Op::Write(pipe)));
+        let (server, client) = (w.program(server.build()), w.program(client.build()));
+        main = main.op(Op::Fork(server)).op(Op::Fork(client));
+    }
+    let main = w.program(main.build());
+    w.start(main);
+    Ok(w.build())
+}
+
+pub(crate) const OLTP_OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        short: 't',
+        long: "threads",
+        value: Some("N"),
+        doc: "client threads, each with a server thread (default 8)",
+    },
+    OptionSpec {
+        short: 'q',
+        long: "query_usec",
+        value: Some("USEC"),
+        doc: "CPU time of a query in the server (default 80)",
+    },
+    OptionSpec {
+        short: 'w',
+        long: "write_percent",
+        value: Some("PCT"),
+        doc: "transactions that take the log's lock and wait for its device (default 30)",
+    },
+    OptionSpec {
+        short: 'r',
+        long: "runtime",
+        value: Some("SECONDS"),
+        doc: "simulated time (default 1)",
+    },
+];
+
+/// Queries of a transaction.
+const QUERIES: u32 = 10;
+
+/// A database: queries one by one over a socket, then a commit that some transactions wait for.
+pub(crate) fn oltp(options: &Options, description: &str) -> Result<Workload, OptionError> {
+    let threads = options.count("threads", 8, 100_000)?;
+    let query = options.count("query_usec", 80, 1_000_000)?;
+    let writes = options.number("write_percent", 30, 0, 100)?;
+    let runtime = options.seconds("runtime", Nanos::from_secs(1))?;
+    let end = End::After(runtime);
+    let mut w = WorkloadBuilder::new(description.to_string(), Report::Oltp, end);
+    let metric = w.metric(Metric {
+        name: "transaction".into(),
+        title: "Transactions".into(),
+        unit: MetricUnit::LatencyNs,
+    });
+    let log = w.mutex();
+    let spec = socket(TCP_SEND, TCP_RECEIVE, 256);
+    let query = Span::Exponential {
+        mean: Nanos::from_micros(query),
+    };
+    let mut main = ProgramBuilder::new("sh");
+    for _ in 0..threads {
+        let (request, reply) = (w.pipe(spec), w.pipe(spec));
+        // Of a hundred transactions, `writes` commit under the lock.
+        let transaction = |p: ProgramBuilder, writes: bool| {
+            let p = p.repeat(QUERIES, |p| {
+                p.op(Op::Read(request))
+                    .op(Op::Run(query))
+                    .op(Op::Write(reply))
+            });
+            let p = p.op(Op::Read(request));
+            let p = if writes {
+                p.op(Op::Lock(log))
+                    .op(Op::Run(Span::around(Nanos(5_000), 20)))
+                    .op(Op::Unlock(log))
+                    .op(Op::Sleep(Span::around(Nanos(100_000), 50)))
+            } else {
+                p
+            };
+            p.op(Op::Write(reply))
+        };
+        let server = ProgramBuilder::new("mysqld").process(1).repeat(0, |p| {
+            // Spread evenly: the i-th is one when the share of writes passes a whole number there.
+            (0..100).fold(p, |p, i| {
+                transaction(p, (i + 1) * writes / 100 > i * writes / 100)
+            })
+        });
+        let client = ProgramBuilder::new("sysbench").process(2).repeat(0, |p| {
+            p.op(Op::Begin(metric))
+                .repeat(QUERIES + 1, |p| {
+                    p.op(Op::Run(Span::around(Nanos(3_000), 20)))
+                        .op(Op::Write(request))
+                        .op(Op::Read(reply))
+                })
+                .op(Op::End(metric))
+        });
+        let (server, client) = (w.program(server.build()), w.program(client.build()));
+        main = main.op(Op::Fork(server)).op(Op::Fork(client));
+    }
+    let main = w.program(main.build());
+    w.start(main);
+    Ok(w.build())
+}
