@@ -104,7 +104,7 @@ fn measure_side(measured: Measured) -> Result<ExitCode> {
         series: vec![Series::new("", rows)],
         ..Results::default()
     };
-    let mut out = crate::output::Output::stdout();
+    let mut out = Output::stdout();
     write!(out, "{}", fairlab_results::to_json(&results))?;
     out.finish()?;
     Ok(ExitCode::SUCCESS)
