@@ -1,5 +1,6 @@
 //! What can be typed. Only clap's structs: checks live where the values are used.
 
+pub mod audit;
 mod bench;
 pub mod layout;
 
@@ -42,6 +43,8 @@ pub enum Verb {
     Run(RunVerb),
     /// Simulate a workload under two kernels over several seeds, and say what differs
     Compare(CompareVerb),
+    /// Find where a recorded kernel placed tasks badly, and what it cost
+    Audit(audit::AuditVerb),
     /// Measure on this host, for real
     Bench(BenchVerb),
     /// Sections, symbols, cache lines and structures of a build, and what changed to another

@@ -43,6 +43,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Kernels(args) => commands::kernels::run(&args),
         Verb::Run(args) => commands::run::run(&args),
         Verb::Compare(args) => commands::compare::run(&args),
+        Verb::Audit(args) => commands::audit::run(&args),
         Verb::Bench(args) => commands::bench::run(&args),
         Verb::Layout(args) => commands::layout::run(&args),
         Verb::Completions(args) => commands::completions::run(&args),

@@ -1,5 +1,6 @@
 //! One file per verb, each with `run(args) -> Result<ExitCode>`.
 
+pub mod audit;
 pub mod bench;
 pub mod compare;
 pub mod completions;

@@ -1,0 +1,121 @@
+//! `fairlab audit`: where a kernel placed tasks badly, and what it cost.
+
+pub mod check;
+mod json;
+mod machine;
+mod text;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use fairlab::units::{Nanos, TaskId};
+use fairlab_audit::{Audit, AuditOptions, Auditor};
+use fairlab_trace::{EventKind, NameId, Recording};
+
+use crate::EXIT_WORSE;
+use crate::cli::audit::AuditVerb;
+use crate::output::Format;
+use machine::Traced;
+
+/// What there is to tell.
+pub struct Findings {
+    pub recording: Recording,
+    pub traced: Traced,
+    pub audit: Audit,
+    pub names: BTreeMap<TaskId, NameId>,
+}
+
+impl Findings {
+    /// `name:number`, as perf prints tasks.
+    pub fn task(&self, task: TaskId) -> String {
+        let name = self.names.get(&task).copied();
+        let name = name.map_or("", |name| self.recording.names().get(name));
+        format!("{name}:{}", task.0)
+    }
+
+    /// Is every verdict as sure as it says?
+    pub fn is_consistent(&self) -> bool {
+        self.audit.contradictions == 0
+    }
+}
+
+/// Audits a trace.
+pub fn run(args: &AuditVerb) -> Result<ExitCode> {
+    let format = args.output.format()?;
+    let findings = audit(args)?;
+    let failed: Vec<_> = args
+        .check
+        .iter()
+        .filter(|check| !check.holds(&findings.audit))
+        .collect();
+    let mut out = args.output.open()?;
+    match format {
+        Format::Json => out.json(&json::report(args, &findings))?,
+        Format::Text => text::print(&mut out, args, &findings)?,
+    }
+    out.finish()?;
+    for check in &failed {
+        eprintln!("check failed: {}", check.told(&findings.audit));
+    }
+    Ok(if failed.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(EXIT_WORSE)
+    })
+}
+
+fn audit(args: &AuditVerb) -> Result<Findings> {
+    let mut recording = fairlab_trace::open(&args.trace)?;
+    let traced = machine::of(args.machine.as_deref(), &mut recording)?;
+    let mut names = BTreeMap::new();
+    let options = AuditOptions {
+        keep: args.worst.max(1),
+        ping_pong: Nanos(args.ping_pong_ms.saturating_mul(1_000_000)),
+        ..AuditOptions::default()
+    };
+    let mut audit = pass(&mut recording, &traced, &options, &mut names);
+    if !audit.losses.is_empty() {
+        // Where events are missing is known only now: judge again, so that nothing is claimed to
+        // be sure just before a loss that was told after it.
+        recording.rewind()?;
+        let losses = audit.losses.clone();
+        let options = AuditOptions { losses, ..options };
+        audit = pass(&mut recording, &traced, &options, &mut names);
+    }
+    if audit.totals.switches == 0 {
+        bail!(
+            "{}: no sched_switch event: record at least sched_switch and sched_wakeup, best also \
+             sched_waking, sched_wakeup_new and sched_migrate_task",
+            args.trace
+        );
+    }
+    Ok(Findings {
+        recording,
+        traced,
+        audit,
+        names,
+    })
+}
+
+fn pass(
+    recording: &mut Recording,
+    traced: &Traced,
+    options: &AuditOptions,
+    names: &mut BTreeMap<TaskId, NameId>,
+) -> Audit {
+    let mut auditor = Auditor::new(&traced.machine, options.clone());
+    let mut batch = Vec::new();
+    while recording.next_batch(&mut batch) {
+        for event in &batch {
+            if let EventKind::Named { task, name } = event.kind
+                && names.insert(task, name) != Some(name)
+                && let Some(allowed) = traced.cpu_of_kthread(recording.names().get(name))
+            {
+                auditor.allow(task, &allowed);
+            }
+            auditor.event(event);
+        }
+    }
+    auditor.finish()
+}
