@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use fairlab::event::SchedEvent;
-use fairlab::sim::{Distance, Observer, Placement, SimOptions};
+use fairlab::sim::{Distance, Found, Missed, Observer, Placement, SimOptions};
 use fairlab::stats::table::{Align, Table};
 use fairlab::topology::Machine;
 use fairlab::units::{TaskId, Timestamp};
@@ -65,6 +65,34 @@ struct CountReport {
     probes: u64,
     migrations: Vec<MigrationReport>,
     balance_moves: u64,
+    placed: PlacedReport,
+}
+
+/// Wakeups and forks by what the task got, and what it missed in the LLC.
+#[derive(Serialize)]
+struct PlacedReport {
+    idle_core: u64,
+    idle_cpu: u64,
+    idle_cpu_missed_core: u64,
+    busy: u64,
+    busy_missed_core: u64,
+    busy_missed_cpu: u64,
+    busy_idle_elsewhere: u64,
+}
+
+impl PlacedReport {
+    fn of(found: &[[u64; 4]; 3]) -> Self {
+        let of = |got: Found, missed: Missed| found[got as usize][missed as usize];
+        Self {
+            idle_core: of(Found::IdleCore, Missed::Nothing),
+            idle_cpu: of(Found::IdleCpu, Missed::Nothing),
+            idle_cpu_missed_core: of(Found::IdleCpu, Missed::IdleCore),
+            busy: of(Found::Busy, Missed::Nothing),
+            busy_missed_core: of(Found::Busy, Missed::IdleCore),
+            busy_missed_cpu: of(Found::Busy, Missed::IdleCpu),
+            busy_idle_elsewhere: of(Found::Busy, Missed::Elsewhere),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -231,6 +259,7 @@ fn report(
                 })
                 .collect(),
             balance_moves: counts.balance_moves,
+            placed: PlacedReport::of(&counts.found),
         },
         reasons: outcome
             .reasons
@@ -285,6 +314,11 @@ fn print(
         );
     }
     row("moved by the balancer", counts.balance_moves.to_string());
+    let placed = PlacedReport::of(&counts.found);
+    row("got an idle core", placed.idle_core.to_string());
+    let missed_core = placed.idle_cpu_missed_core + placed.busy_missed_core;
+    row("missed an idle core", missed_core.to_string());
+    row("missed an idle CPU", placed.busy_missed_cpu.to_string());
     let per_placement = counts.probes as f64 / counts.placements.max(1) as f64;
     row("probes per placement", format!("{per_placement:.2}"));
     write!(out, "{}", table.to_text())?;

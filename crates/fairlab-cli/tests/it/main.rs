@@ -5,6 +5,7 @@
 mod run;
 mod trace_out;
 
+mod audit;
 mod bad_input;
 mod bench;
 mod bench_policy;

@@ -86,8 +86,13 @@ impl TraceFile {
             error: None,
         };
         for cpu in 0..about.nr_cpus {
-            let kind = EventKind::Running { task: None };
-            trace.write(Timestamp::default(), CpuId(cpu), kind);
+            // All CPUs idle at the start, which nothing else would tell of those that stay idle.
+            for kind in [
+                EventKind::Running { task: None },
+                EventKind::CpuIdle { state: Some(0) },
+            ] {
+                trace.write(Timestamp::default(), CpuId(cpu), kind);
+            }
         }
         Ok(trace)
     }
