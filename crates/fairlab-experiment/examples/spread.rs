@@ -5,19 +5,22 @@
 //! cargo run --release -p fairlab-experiment --example spread -- 1000 5 power9 epyc-7713 kunpeng-920
 //! ```
 //!
-//! Arguments: tasks (more than CPUs), simulated seconds, machines. "Spread" is the first moment from
+//! Arguments: tasks (more than CPUs), simulated seconds, machines. A machine written as
+//! `power9+1000` has, on every CPU, a kernel thread that runs 20 us every 1000 ms, as the periodic
+//! work of a real kernel does: an idle CPU looks for tasks when such a thread goes to sleep. "Spread" is the first moment from
 //! which on no CPU has more than twice its fair share of tasks (rounded up) and none is idle.
 
 use std::collections::BTreeMap;
 
-use fairlab_event::{EventKind, SchedEvent, SwitchState};
+use fairlab_event::{EventKind, SchedEvent};
 use fairlab_kernel::{Kernel, Release};
 use fairlab_machines::{LoadOptions, load};
 use fairlab_sim::{Observer, SimOptions, run};
 use fairlab_stats::table::{Align, Table};
+use fairlab_topology::Machine;
 use fairlab_topology::domains::{BuildOptions, build};
-use fairlab_units::{CpuId, TaskId, Timestamp};
-use fairlab_workload::parse;
+use fairlab_units::{CpuId, CpuMask, Nanos, TaskId, Timestamp};
+use fairlab_workload::{MaskId, Op, ProgramBuilder, ProgramId, Span, Workload, parse};
 
 /// Follows how many tasks each CPU has.
 struct Spread {
@@ -34,6 +37,8 @@ struct Spread {
     /// CPU time without a task while another CPU has more than one, in ns times CPUs.
     wasted: u128,
     last: Timestamp,
+    /// Tasks with lower numbers are hogs.
+    hogs: u32,
 }
 
 impl Spread {
@@ -50,6 +55,7 @@ impl Spread {
             moves_before: 0,
             wasted: 0,
             last: Timestamp::ZERO,
+            hogs: tasks as u32,
         }
     }
 
@@ -79,25 +85,40 @@ impl Observer for Spread {
         self.wasted += u128::from((event.time - self.last).0) * self.idle as u128;
         self.last = event.time;
         match event.kind {
-            EventKind::WakeupNew { task, target } => {
+            EventKind::WakeupNew { task, target } if task.0 < self.hogs => {
                 self.at.insert(task, target);
                 self.add(target, 1);
             }
-            EventKind::Migrate { task, from, to } => {
+            EventKind::Migrate { task, from, to } if task.0 < self.hogs => {
                 self.moves += 1;
                 self.at.insert(task, to);
                 self.add(from, -1);
                 self.add(to, 1);
             }
-            EventKind::Switch {
-                prev_state: SwitchState::Sleeping,
-                ..
-            } => {
-                unreachable!("hogs do not sleep")
-            }
             _ => {}
         }
         self.note(event.time);
+    }
+}
+
+/// Adds a kernel thread to every CPU that runs 20 us every `ms` ms. They start at different times.
+fn add_housekeeping(workload: &mut Workload, machine: &Machine, ms: u64) {
+    for cpu in machine.online().iter() {
+        let mask = CpuMask::from_cpus(machine.nr_cpu_ids(), [cpu]);
+        workload.masks.push(mask);
+        let mask = MaskId(workload.masks.len() as u32 - 1);
+        let first = Nanos(u64::from(cpu.0) * ms * 1_000_000 / machine.nr_cpu_ids() as u64);
+        let thread = ProgramBuilder::new("kworker")
+            .allowed(mask)
+            .kthread()
+            .op(Op::Sleep(Span::Fixed(first)))
+            .repeat(0, |p| {
+                p.op(Op::Run(Span::Fixed(Nanos(20_000))))
+                    .op(Op::Sleep(Span::around(Nanos::from_millis(ms), 10)))
+            });
+        workload.programs.push(thread.build());
+        let program = ProgramId(workload.programs.len() as u32 - 1);
+        workload.start.push(program);
     }
 }
 
@@ -109,7 +130,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tasks: usize = tasks.parse()?;
     let seconds: u64 = seconds.parse()?;
     for name in machines {
-        let machine = load(name, &LoadOptions::default())?;
+        let (model, every_ms) = match name.split_once('+') {
+            Some((model, ms)) => (model, Some(ms.parse()?)),
+            None => (name.as_str(), None),
+        };
+        let machine = load(model, &LoadOptions::default())?;
         let cpus = machine.online().weight();
         let mut table = Table::new([
             (name.as_str(), Align::Left),
@@ -122,7 +147,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for release in Release::ALL {
             let kernel = Kernel::of(release);
             let domains = build(&machine, &kernel, &BuildOptions::default())?;
-            let workload = parse(&format!("hogs --stacked -n {tasks} -r {seconds}"))?;
+            let mut workload = parse(&format!("hogs --stacked -n {tasks} -r {seconds}"))?;
+            if let Some(ms) = every_ms {
+                add_housekeeping(&mut workload, &machine, ms);
+            }
             let mut spread = Spread::new(cpus, machine.nr_cpu_ids(), tasks);
             let options = SimOptions::new(kernel, 1);
             run(&machine, &domains, &workload, &options, &mut spread, None)?;

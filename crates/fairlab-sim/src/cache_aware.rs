@@ -15,6 +15,8 @@ use fairlab_pelt::fits_capacity;
 use fairlab_topology::{Domains, Machine};
 use fairlab_units::{CpuId, CpuMask, Nanos, PerCpu, TaskId};
 
+use fairlab_workload::Program;
+
 use crate::census::Wish;
 use crate::engine::Engine;
 
@@ -92,18 +94,22 @@ impl CacheAware {
 
     /// A task of `process` has come (or gone).
     pub(crate) fn count_thread(&mut self, process: u32, nr_cpus: usize, comes: bool) {
-        if !self.is_active {
+        if !self.is_active || process == Program::OWN_PROCESS {
             return;
         }
         let entry = self.processes.entry(process).or_insert_with(|| Process {
             threads: 0,
-            ran: PerCpu::from_fn(nr_cpus, |_| Fading::default()),
+            ran: PerCpu::from_fn(0, |_| Fading::default()),
             cpu: None,
             scanned: 0,
             nr_running: 0,
         });
         if comes {
             entry.threads += 1;
+            // A process of one thread has no preference, and there may be very many of them.
+            if entry.threads == 2 && entry.ran.is_empty() {
+                entry.ran = PerCpu::from_fn(nr_cpus, |_| Fading::default());
+            }
         } else {
             entry.threads -= 1;
         }
@@ -123,7 +129,8 @@ impl CacheAware {
         llc_size: u64,
         is_running: impl Fn(CpuId) -> bool,
     ) {
-        let Some(entry) = self.processes.get_mut(&process) else {
+        let entry = self.processes.get_mut(&process);
+        let Some(entry) = entry.filter(|entry| !entry.ran.is_empty()) else {
             return;
         };
         let mut best = (0, None);
@@ -189,7 +196,8 @@ impl Engine<'_> {
         all.fade(epoch);
         all.ns += delta.0;
         let process = program.process;
-        let Some(entry) = self.cache.processes.get_mut(&process) else {
+        let entry = self.cache.processes.get_mut(&process);
+        let Some(entry) = entry.filter(|entry| !entry.ran.is_empty()) else {
             return;
         };
         entry.ran[cpu].fade(epoch);

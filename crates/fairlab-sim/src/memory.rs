@@ -216,7 +216,8 @@ impl Memory {
 
     /// The memory of a process.
     pub(crate) fn of_process(&self, process: u32) -> Option<usize> {
-        self.mms.iter().position(|mm| mm.process == process)
+        let of = |mm: &Mm| mm.process == process && process != Program::OWN_PROCESS;
+        self.mms.iter().position(of)
     }
 
     /// Memory of a process that is somewhere, KiB.

@@ -6,7 +6,7 @@ use alloc::string::ToString;
 use fairlab_units::Nanos;
 
 use crate::options::{OptionError, OptionSpec, Options};
-use crate::program::{Class, Op, ProgramBuilder, Span};
+use crate::program::{Class, Op, Program, ProgramBuilder, Span};
 use crate::workload::{End, Report, Workload, WorkloadBuilder};
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
@@ -52,8 +52,10 @@ pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, Op
     let mut w = WorkloadBuilder::new(description.to_string(), Report::Plain, end).stacked(stacked);
     // A stretch of a second, of slightly different length for each: they never sleep.
     let stretch = Span::around(Nanos::from_secs(1), 5);
+    let own = Program::OWN_PROCESS;
     let hog = ProgramBuilder::new("hog")
         .nice(nice)
+        .process(own)
         .repeat(0, |p| p.op(Op::Run(stretch)));
     let hog = w.program(hog.build());
     let half = Span::Fixed(Nanos::from_millis(5));

@@ -285,7 +285,8 @@ pub struct Program {
     pub nice: i8,
     /// Scheduling class.
     pub class: Class,
-    /// Which process its tasks belong to; tasks of one process share memory.
+    /// Which process its tasks belong to; tasks of one process share memory. See also
+    /// [`Self::OWN_PROCESS`].
     pub process: u32,
     /// Where its tasks may run, until they change it. None: as the task that forks them may; the
     /// tasks of the start, everywhere.
@@ -304,6 +305,11 @@ pub struct Program {
     pub is_background: bool,
     /// The operations.
     pub ops: Vec<Op>,
+}
+
+impl Program {
+    /// As [`process`](Self::process): each task is a process of its own.
+    pub const OWN_PROCESS: u32 = u32::MAX;
 }
 
 /// Writes a program operation by operation.

@@ -3,6 +3,7 @@
 mod arithmetic;
 mod decisions;
 mod invariants;
+mod numa;
 mod old_algorithm;
 mod passes;
 mod special;
