@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use fairlab_bench::ab::{AbOptions, AbProgress, CommandLine, Commands, Metric, Side, compare};
 use fairlab_bench::environment::{self, Environment};
 use fairlab_bench::{BenchError, Row};
-use fairlab_results::{Data, Direction, from_json};
+use fairlab_results::{By, ReadOptions, Results, assemble, from_json, read_bytes};
 
 use super::ab_report::{self, Report};
 use crate::cli::{AbArgs, AbMetric, HookArgs, LoadArgs, OutputArgs, RuleArgs};
@@ -31,7 +31,7 @@ pub fn run(args: &AbArgs, output: &OutputArgs) -> Result<ExitCode> {
     };
     let metric = match args.metric {
         AbMetric::Wall => Metric::Wall,
-        AbMetric::Output => Metric::Output(Box::new(read_results)),
+        AbMetric::Output => Metric::Output(Box::new(read_any)),
         AbMetric::Number => Metric::Output(Box::new(read_number)),
     };
     run_sides(
@@ -63,7 +63,7 @@ pub fn run_load(name: &str, args: &LoadArgs, output: &OutputArgs) -> Result<Exit
         words.extend(more.chain(["--as-side".to_owned()]));
         CommandLine::Words(words)
     };
-    let metric = Metric::Output(Box::new(read_results));
+    let metric = Metric::Output(Box::new(read_own));
     let tool = format!("fairlab bench {name}");
     run_sides(
         &tool,
@@ -164,31 +164,40 @@ fn environments(sides: &mut Commands) -> Result<[Environment; 2], BenchError> {
 }
 
 /// The rows that a command has printed as `fairlab-results/1`.
-fn read_results(text: &str) -> Result<Vec<Row>, String> {
+fn read_own(text: &str) -> Result<Vec<Row>, String> {
     let results = from_json(text, "its output").map_err(|error| error.to_string())?;
+    rows_of(&results)
+}
+
+/// The rows that a command has printed in any form that is known.
+fn read_any(text: &str) -> Result<Vec<Row>, String> {
+    let document = read_bytes(text.as_bytes(), "its output", &ReadOptions::default());
+    let document = document.map_err(|error| error.to_string())?;
+    rows_of(&assemble(&[document], By::Auto))
+}
+
+/// One row for each of one series whose direction is known.
+fn rows_of(results: &Results) -> Result<Vec<Row>, String> {
     let [series] = results.series.as_slice() else {
-        return Err(format!(
-            "{} series where one is wanted",
-            results.series.len()
-        ));
+        return Err(match results.series.len() {
+            0 => "`fairlab stats` would not find any in it either".into(),
+            many => format!("it shows {many} variants where one is wanted"),
+        });
     };
-    let rows = series.rows.iter().map(|row| {
-        let values = match &row.data {
-            Data::Values(values) => values.as_slice(),
-            Data::Figures(_) => return Err(format!("the row '{}' has no values", row.name)),
-        };
+    let rows = series.rows.iter().filter_map(|row| {
         // Several runs of one command are one value: their mean.
-        let value = values.iter().sum::<f64>() / values.len().max(1) as f64;
-        Ok(Row {
+        let value = row.data.figures().center()?;
+        Some(Row {
             name: row.full_name(),
             unit: row.unit.clone(),
-            better: row.better.unwrap_or(Direction::LowerIsBetter),
+            // A verdict on a row that nobody knows how to read would be a guess.
+            better: row.better?,
             value,
         })
     });
-    let rows = rows.collect::<Result<Vec<_>, _>>()?;
+    let rows: Vec<Row> = rows.collect();
     if rows.is_empty() {
-        return Err("no rows".into());
+        return Err("there is no row of which it is known whether more is better".into());
     }
     Ok(rows)
 }
@@ -265,8 +274,17 @@ mod tests {
     fn results_of_our_own_are_rows() {
         let text = r#"{"format": "fairlab-results/1", "series": [{"name": "", "rows":
             [{"row": "p99", "unit": "us", "better": "lower", "values": [1, 3]}]}]}"#;
-        let rows = read_results(text).unwrap();
-        assert_eq!(rows, [Row::lower("p99", "us", 2.0)]);
-        assert!(read_results("hello").is_err());
+        for rows in [read_own(text), read_any(text)] {
+            assert_eq!(rows.unwrap(), [Row::lower("p99", "us", 2.0)]);
+        }
+        assert!(read_own("hello").is_err() && read_any("hello").is_err());
+    }
+
+    #[test]
+    fn the_outputs_of_tools_are_rows() {
+        let hackbench = "Running in process mode with 1 groups using 40 file descriptors each (== 40 tasks)\n\
+                         Each sender will pass 100 messages of 100 bytes\nTime: 0.048\n";
+        let rows = read_any(hackbench).unwrap();
+        assert!(rows.iter().any(|row| row.value == 0.048), "{rows:?}");
     }
 }
