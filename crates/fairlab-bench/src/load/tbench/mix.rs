@@ -52,7 +52,9 @@ const fn other(weight: u64, request: u32, reply: u32) -> Call {
 ///
 /// # Source
 /// Frequencies and data sizes: counted in `client.txt` of dbench 4.0 (458 344 calls), rare sizes merged
-/// into one of their mean. Sizes of messages: observed on tbench's sockets.
+/// into one of their mean. Sizes of messages:
+/// those of the frequent calls were observed on tbench's sockets; those of rare calls (replies of find,
+/// rename, facts of the file system) are estimates.
 const CALLS: [Call; 23] = [
     read(18_146, 4096),
     read(3631, 61_440),
