@@ -184,6 +184,17 @@ impl Types {
         TypeId::VOID
     }
 
+    /// Follows what only stands for another type: tags of BTF, and repeated structures of DWARF.
+    pub(crate) fn transparent(&self, mut id: TypeId) -> TypeId {
+        for _ in 0..DEPTH {
+            match self.get(id) {
+                Type::Typedef { name, target } if self.name(*name).is_empty() => id = *target,
+                _ => break,
+            }
+        }
+        id
+    }
+
     /// Bytes of a type.
     pub fn size(&self, id: TypeId) -> u64 {
         self.size_within(id, DEPTH)
@@ -230,7 +241,7 @@ impl Types {
             Type::Pointer(_) => self.address_size,
             Type::Array { element, .. } => self.alignment_within(*element, depth, budget),
             Type::Composite(composite) => {
-                let own = composite.alignment.unwrap_or(1);
+                let own = composite.alignment.unwrap_or(1).max(1);
                 let mut largest = own;
                 for member in &composite.members {
                     largest = largest.max(self.alignment_within(member.type_id, depth, budget));

@@ -64,8 +64,11 @@ impl Layout {
         // End and width of the storage unit that bit fields are in.
         let mut unit: Option<(u64, u64)> = None;
         for i in 0..slots.len() {
-            let (start, is_bits, width) =
-                (slots[i].bit_offset, slots[i].bits > 0, slots[i].size * 8);
+            let (start, is_bits, width) = (
+                slots[i].bit_offset,
+                slots[i].bits > 0,
+                slots[i].size.saturating_mul(8),
+            );
             let mut gap = Gap::default();
             if let Some((end, _)) = unit {
                 let end = end.min(start);

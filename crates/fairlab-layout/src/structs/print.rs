@@ -21,7 +21,7 @@ const TAB: usize = 8;
 const DEPTH: usize = 32;
 /// Lines after which a structure is cut off: types that contain each other many times can make any
 /// number of them.
-const MOST_LINES: usize = 200_000;
+const MOST_LINES: usize = 20_000;
 
 /// Prints one structure with its statistics.
 pub fn print(types: &Types, id: TypeId) -> String {
@@ -38,6 +38,7 @@ pub struct Printer<'a> {
     marked: u64,
     column: usize,
     paddings: BTreeMap<TypeId, u64>,
+    alignments: BTreeMap<TypeId, u64>,
     packed: BTreeMap<TypeId, bool>,
 }
 
@@ -78,6 +79,7 @@ impl<'a> Printer<'a> {
             marked: 0,
             column: COMMENT_COLUMN,
             paddings: BTreeMap::new(),
+            alignments: BTreeMap::new(),
             packed: BTreeMap::new(),
         }
     }
@@ -114,6 +116,10 @@ impl<'a> Printer<'a> {
 
     fn union_members(&mut self, composite: &'a Composite, depth: usize, base: u64) {
         for member in &composite.members {
+            if self.lines > MOST_LINES {
+                self.line(depth, "/* and more */");
+                break;
+            }
             let offset = base.saturating_add(member.bit_offset / 8);
             let size = self.types.size(member.type_id);
             let alignment = if self.types.states_alignment {
@@ -325,7 +331,7 @@ impl<'a> Printer<'a> {
             };
             if name.is_empty() {
                 // The columns are counted without attributes here.
-                let columns = self.column - depth * TAB - 2;
+                let columns = self.column.saturating_sub(depth * TAB + 2);
                 let text = format!("{tail}{attributes};{:columns$}{place}", "");
                 self.line(depth, &text);
                 return;
@@ -508,7 +514,7 @@ impl<'a> Printer<'a> {
 
     /// The alignment that the source must have demanded of member `i`: as stated, or where its
     /// offset is more than its type would give.
-    fn alignment(&self, composite: &Composite, layout: &Layout, i: usize) -> Option<u64> {
+    fn alignment(&mut self, composite: &Composite, layout: &Layout, i: usize) -> Option<u64> {
         let (member, slot) = (composite.members.get(i)?, layout.slots.get(i)?);
         if self.types.states_alignment {
             return member.alignment;
@@ -521,7 +527,7 @@ impl<'a> Printer<'a> {
         let gap: u64 = layout.slots[before..i]
             .iter()
             .fold(0, |sum, slot| sum.saturating_add(slot.gap.bytes));
-        let natural = self.types.natural_alignment(member.type_id);
+        let natural = self.natural_alignment(member.type_id);
         if gap < natural {
             return None;
         }
@@ -540,7 +546,7 @@ impl<'a> Printer<'a> {
             None
         } else {
             let layout = Layout::of(self.types, composite);
-            let natural = self.types.natural_alignment(id);
+            let natural = self.natural_alignment(id);
             // A flexible array at the end may be what the padding is for.
             let trailing = layout.slots.iter().rev().skip_while(|slot| slot.size == 0);
             let before = trailing.take(1).map(|slot| slot.gap.bytes);
@@ -574,24 +580,31 @@ impl<'a> Printer<'a> {
         }
         // Against circles; what contains itself is not packed.
         self.packed.insert(id, false);
-        let natural = types.natural_alignment(id);
-        let is_packed = !composite.members.is_empty()
-            && (composite.size % natural != 0
-                || composite.members.iter().any(|member| {
-                    let natural = types.natural_alignment(member.type_id);
-                    let offset = if member.bit_size > 0 {
-                        0
-                    } else {
-                        member.bit_offset / 8
-                    };
-                    offset % natural != 0
-                }));
+        let mut largest = 1;
+        let mut is_packed = false;
+        for member in &composite.members {
+            let natural = self.natural_alignment(member.type_id);
+            largest = largest.max(natural);
+            let offset = member.bit_offset / 8;
+            is_packed |= member.bit_size == 0 && offset % natural != 0;
+        }
+        is_packed |= composite.size % largest != 0;
         self.packed.insert(id, is_packed);
         is_packed
     }
 
+    fn natural_alignment(&mut self, id: TypeId) -> u64 {
+        if let Some(known) = self.alignments.get(&id) {
+            return *known;
+        }
+        let alignment = self.types.natural_alignment(id);
+        self.alignments.insert(id, alignment);
+        alignment
+    }
+
     fn padding(&mut self, id: TypeId) -> u64 {
-        // Padding behind a typedef is not looked for.
+        // Padding behind a typedef with a name is not looked for.
+        let id = self.types.transparent(id);
         if let Some(known) = self.paddings.get(&id) {
             return *known;
         }

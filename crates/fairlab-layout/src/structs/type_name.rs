@@ -8,6 +8,10 @@ const DEPTH: usize = 32;
 /// Longer texts are cut off: types of functions that take functions can grow without limit.
 const LONGEST: usize = 4096;
 
+/// Types that are looked at for one declaration. Functions that return and take functions could be
+/// followed in more ways than there is time for.
+const BUDGET: u32 = 1000;
+
 /// The type part and the name part of a declaration: `struct task_struct *` and `parent`, or `void`
 /// and `(*fn)(int)`.
 pub fn declaration(types: &Types, id: TypeId, name: &str) -> (String, String) {
@@ -44,7 +48,7 @@ pub fn declaration(types: &Types, id: TypeId, name: &str) -> (String, String) {
         } = types.get(function)
     {
         let stars = "*".repeat(stars);
-        let list = parameter_list(types, parameters, *is_variadic, DEPTH);
+        let list = parameter_list(types, parameters, *is_variadic, DEPTH, &mut { BUDGET });
         return (
             type_name(types, *result).trim_end().to_owned(),
             format!("({stars}{name}{suffix}){list}"),
@@ -76,13 +80,24 @@ fn function_pointer(types: &Types, mut id: TypeId) -> Option<(usize, TypeId)> {
     (stars > 0 && matches!(types.get(id), Type::Function { .. })).then_some((stars, id))
 }
 
-fn parameter_list(types: &Types, parameters: &[TypeId], is_variadic: bool, depth: usize) -> String {
+fn parameter_list(
+    types: &Types,
+    parameters: &[TypeId],
+    is_variadic: bool,
+    depth: usize,
+    budget: &mut u32,
+) -> String {
     let mut text = String::from("(");
     for (i, parameter) in parameters.iter().enumerate() {
         if i > 0 {
             text.push_str(", ");
         }
-        text.push_str(&name_within(types, *parameter, depth.saturating_sub(1)));
+        text.push_str(&name_within(
+            types,
+            *parameter,
+            depth.saturating_sub(1),
+            budget,
+        ));
         if text.len() > LONGEST {
             break;
         }
@@ -102,19 +117,20 @@ fn parameter_list(types: &Types, parameters: &[TypeId], is_variadic: bool, depth
 
 /// A type without a name to declare: `const char  *`.
 pub(super) fn type_name(types: &Types, id: TypeId) -> String {
-    name_within(types, id, DEPTH)
+    name_within(types, id, DEPTH, &mut { BUDGET })
 }
 
-fn name_within(types: &Types, id: TypeId, depth: usize) -> String {
-    let Some(depth) = depth.checked_sub(1) else {
+fn name_within(types: &Types, id: TypeId, depth: usize, budget: &mut u32) -> String {
+    let (Some(depth), Some(left)) = (depth.checked_sub(1), budget.checked_sub(1)) else {
         return "...".to_owned();
     };
+    *budget = left;
     let mut text = match types.get(id) {
         Type::Void => "void".to_owned(),
         Type::Base { name, .. } => types.name(*name).to_owned(),
         Type::Typedef { name, target } => match types.name(*name) {
             // A tag, transparent.
-            "" => name_within(types, *target, depth),
+            "" => name_within(types, *target, depth, budget),
             name => name.to_owned(),
         },
         Type::Pointer(target) => match types.get(*target) {
@@ -123,13 +139,13 @@ fn name_within(types: &Types, id: TypeId, depth: usize) -> String {
                 parameters,
                 is_variadic,
             } => {
-                let result = name_within(types, *result, depth);
-                let list = parameter_list(types, parameters, *is_variadic, depth);
+                let result = name_within(types, *result, depth, budget);
+                let list = parameter_list(types, parameters, *is_variadic, depth, budget);
                 format!("{result} (*){list}")
             }
-            _ => format!("{} *", name_within(types, *target, depth)),
+            _ => format!("{} *", name_within(types, *target, depth, budget)),
         },
-        Type::Array { element, .. } => format!("{} *", name_within(types, *element, depth)),
+        Type::Array { element, .. } => format!("{} *", name_within(types, *element, depth, budget)),
         Type::Composite(composite) => {
             let keyword = if composite.is_union {
                 "union"
@@ -153,8 +169,10 @@ fn name_within(types: &Types, id: TypeId, depth: usize) -> String {
             let word = word(*qualifier);
             match types.get(*target) {
                 // `char * const`: what is constant is the pointer.
-                Type::Pointer(_) => format!("{} {word}", name_within(types, *target, depth)),
-                _ => format!("{word} {} ", name_within(types, *target, depth)),
+                Type::Pointer(_) => {
+                    format!("{} {word}", name_within(types, *target, depth, budget))
+                }
+                _ => format!("{word} {} ", name_within(types, *target, depth, budget)),
             }
         }
         Type::Function {
@@ -162,8 +180,8 @@ fn name_within(types: &Types, id: TypeId, depth: usize) -> String {
             parameters,
             is_variadic,
         } => {
-            let result = name_within(types, *result, depth);
-            let list = parameter_list(types, parameters, *is_variadic, depth);
+            let result = name_within(types, *result, depth, budget);
+            let list = parameter_list(types, parameters, *is_variadic, depth, budget);
             format!("{result} {list}")
         }
     };

@@ -50,7 +50,10 @@ pub(super) fn parse(text: &str) -> Vec<PrintedGrowth> {
             block.rows.push(row);
         } else if let (Some(block), Some(totals)) = (blocks.last_mut(), totals(trimmed)) {
             block.totals = Some(totals);
-        } else if !trimmed.is_empty() && !trimmed.bytes().all(|b| b == b'-' || b == b'=') {
+        } else if !trimmed.is_empty()
+            && !trimmed.ends_with("delta")
+            && !trimmed.bytes().all(|b| b == b'-' || b == b'=')
+        {
             title = Some(trimmed.to_owned());
         }
     }

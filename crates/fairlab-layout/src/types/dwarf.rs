@@ -192,9 +192,12 @@ impl<'a> UnitReader<'_, 'a> {
             (Open::Array(_, _, counts), gimli::DW_TAG_subrange_type) => {
                 let count = self.unsigned(entry, gimli::DW_AT_count).or_else(|| {
                     let bound = entry.attr_value(gimli::DW_AT_upper_bound)?;
-                    // A bound of -1 is an array without elements.
-                    match bound.sdata_value() {
-                        Some(-1) => Some(0),
+                    // A bound of -1 is an array without elements, in whatever form.
+                    match bound {
+                        AttributeValue::Sdata(-1)
+                        | AttributeValue::Data8(u64::MAX)
+                        | AttributeValue::Data4(u32::MAX)
+                        | AttributeValue::Udata(u64::MAX) => Some(0),
                         _ => bound.udata_value()?.checked_add(1),
                     }
                 });

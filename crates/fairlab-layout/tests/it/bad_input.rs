@@ -64,6 +64,30 @@ fn a_type_that_contains_itself_ends() {
 }
 
 #[test]
+fn an_array_larger_than_memory_is_only_a_number() {
+    // The member that is an `int` becomes an array of arrays of 4 GiB each. A fuzzer found it.
+    let mut bytes = btf(false);
+    let types = 24;
+    let array = |element: u32| [0, 3 << 24, 0, element, 1, u32::MAX];
+    let mut tail: Vec<u8> = Vec::new();
+    for numbers in [array(2), array(6), array(7)] {
+        tail.extend(numbers.iter().flat_map(|n: &u32| n.to_le_bytes()));
+    }
+    let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap());
+    let end = types + length as usize;
+    bytes.splice(end..end, tail.iter().copied());
+    let longer = (length + u32::try_from(tail.len()).unwrap()).to_le_bytes();
+    bytes[12..16].copy_from_slice(&longer);
+    bytes[16..20].copy_from_slice(&longer);
+    let member = types + 16 * 3 + 12 + 4;
+    bytes[member] = 8;
+    let input = Input::open("btf", Cursor::new(&bytes)).unwrap();
+    let types = input.types(&[], None).unwrap();
+    let id = types.find("pair").unwrap();
+    assert!(structs::print(&types, id).contains("[4294967295][4294967295][4294967295]"));
+}
+
+#[test]
 fn what_is_none_of_the_kinds_is_named() {
     let message = |bytes: &[u8]| read("x", bytes).unwrap_err().to_string();
     assert!(message(b"").contains("it is empty"));
