@@ -1,6 +1,7 @@
 //! Which format it is, by content.
 
 use crate::context::{Context, Reader};
+use crate::ctf;
 use crate::error::OpenError;
 use crate::metadata::{Format, Metadata};
 use crate::perf_data;
@@ -67,6 +68,9 @@ fn open_tree(
 ) -> Result<Opened, OpenError> {
     if let [(_, only)] = files {
         return open_file(only, ctx);
+    }
+    if ctf::is_ctf(files) {
+        return ctf::open(name, files, ctx);
     }
     if schedviz::is_schedviz(files) {
         return schedviz::open(name, files, ctx);

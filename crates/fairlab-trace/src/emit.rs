@@ -33,7 +33,11 @@ impl Emitter {
         }
         let time = Timestamp(self.last);
         let cpu = CpuId(raw.cpu);
-        self.track(raw, time, out);
+        if self.track(raw, time, out) && raw.current != 0 {
+            // A name that no event will tell, from the tables of the recording.
+            let name = ctx.tasks.get(raw.current).name;
+            Self::tell(raw.current, name, NO_PRIO, time, cpu, ctx, out);
+        }
         Self::tell(raw.a, raw.a_name, raw.a_prio, time, cpu, ctx, out);
         Self::tell(raw.b, raw.b_name, raw.b_prio, time, cpu, ctx, out);
         if let Some(kind) = Self::kind(raw, time, ctx) {
@@ -41,11 +45,11 @@ impl Emitter {
         }
     }
 
-    /// Follows who runs on the CPU, and says so where no switch did.
+    /// Follows who runs on the CPU, and says so where no switch did; true if it said so.
     #[inline]
-    fn track(&mut self, raw: &RawEvent, time: Timestamp, out: &mut Vec<SchedEvent>) {
+    fn track(&mut self, raw: &RawEvent, time: Timestamp, out: &mut Vec<SchedEvent>) -> bool {
         if raw.cpu >= MOST_CPUS {
-            return;
+            return false;
         }
         let index = raw.cpu as usize;
         if index >= self.running.len() {
@@ -64,9 +68,11 @@ impl Emitter {
                         task: task(raw.current),
                     },
                 });
+                return true;
             }
             _ => {}
         }
+        false
     }
 
     /// Names the task and its priority if they are new.

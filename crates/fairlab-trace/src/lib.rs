@@ -59,6 +59,9 @@ mod endian;
 mod layout;
 mod ring;
 
+pub mod schedstat;
+
+mod ctf;
 mod detect;
 mod known;
 mod perf_data;

@@ -106,6 +106,7 @@ pub(crate) fn open(
                 cpu,
                 Compression::None,
                 page.page_size,
+                1,
                 page,
                 layouts.clone(),
                 Clock::default(),

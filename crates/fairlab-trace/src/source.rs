@@ -63,6 +63,9 @@ impl Source {
     pub(crate) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> usize {
         let left = self.len.saturating_sub(offset);
         let wanted = (buffer.len() as u64).min(left) as usize;
+        if wanted == 0 {
+            return 0;
+        }
         let buffer = &mut buffer[..wanted];
         let start = self.start + offset;
         match &self.data {
@@ -163,6 +166,10 @@ impl Piece {
 
     #[cold]
     fn load(&mut self, len: usize) {
+        if self.offset.saturating_add(self.filled as u64) >= self.source.len() {
+            // All of the rest is here already.
+            return;
+        }
         self.bytes.copy_within(self.next..self.filled, 0);
         self.offset += self.next as u64;
         self.filled -= self.next;

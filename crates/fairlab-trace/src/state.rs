@@ -46,6 +46,29 @@ pub(crate) fn from_old_number(state: u64) -> SwitchState {
     }
 }
 
+/// From the number where only the release is known: are the bits those of 4.14 and later?
+pub(crate) fn from_number(state: u64, is_new_kernel: bool) -> SwitchState {
+    // Parked, zombie and dead tasks have other bits since then; the rest stayed or cannot be confused.
+    match state {
+        0x40 if is_new_kernel => SwitchState::Parked,
+        0x20 if is_new_kernel => SwitchState::Zombie,
+        _ => from_old_number(state),
+    }
+}
+
+/// `5.10.107-android13` is (5, 10).
+pub(crate) fn release_number(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split(|letter: char| !letter.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// Does a kernel of this release have the bits of 4.14 and later? Unknown ones are taken for new.
+pub(crate) fn is_new_kernel(release: Option<&str>) -> bool {
+    release
+        .and_then(release_number)
+        .is_none_or(|number| number >= (4, 14))
+}
+
 /// What the bits of `prev_state` mean in one recording, from its print format.
 ///
 /// The letters' bits have changed places over the releases, and so has the bit of preempted tasks.

@@ -2,7 +2,9 @@
 
 mod args;
 mod line;
+mod map;
 mod number;
+mod timehist;
 
 use std::collections::BTreeMap;
 
@@ -21,10 +23,17 @@ const LONGEST_LINE: usize = 64 << 10;
 /// Opens a text.
 pub(crate) fn open(source: &Source, _ctx: &mut Context) -> Result<Opened, OpenError> {
     let head = source.bytes(0, 64 << 10);
+    let (form, format) = if timehist::is_timehist(&head) {
+        (Form::Timehist, Format::Timehist)
+    } else if map::is_map(&head) {
+        (Form::Map(map::Map::default()), Format::SchedMap)
+    } else {
+        (Form::Events, Format::Text)
+    };
     Ok(Opened {
         metadata: header(&head),
-        format: Format::Text,
-        reader: Box::new(TextReader::new(source, is_html(&head))),
+        format,
+        reader: Box::new(TextReader::new(source, is_html(&head), form)),
     })
 }
 
@@ -72,8 +81,19 @@ fn header(head: &[u8]) -> Metadata {
     metadata
 }
 
+/// What lines are.
+enum Form {
+    /// Events.
+    Events,
+    /// Rows of a table of runs.
+    Timehist,
+    /// Rows of who runs where.
+    Map(map::Map),
+}
+
 /// Reads lines and makes events of them.
 struct TextReader {
+    form: Form,
     piece: Piece,
     line_number: u64,
     window: Window,
@@ -94,8 +114,9 @@ const PAGE_STARTS: &[&[u8]] = &[b"class=\"trace-data\"", b"linuxPerfData"];
 const BACK_NS: u64 = 1_000_000;
 
 impl TextReader {
-    fn new(source: &Source, is_html: bool) -> Self {
+    fn new(source: &Source, is_html: bool, form: Form) -> Self {
         Self {
+            form,
             piece: Piece::new(source.clone(), 0),
             line_number: 0,
             window: Window::default(),
@@ -108,6 +129,22 @@ impl TextReader {
     }
 
     fn line(&mut self, line: &[u8], ctx: &mut Context) {
+        let mut rows = Vec::new();
+        match &mut self.form {
+            Form::Events => {}
+            Form::Timehist => {
+                if timehist::row(line, ctx, &mut rows).is_none() {
+                    ctx.ledger.unparsed_line(self.line_number, line);
+                }
+                rows.into_iter().for_each(|row| self.window.push(row));
+                return;
+            }
+            Form::Map(map) => {
+                map.row(line, ctx, &mut rows);
+                rows.into_iter().for_each(|row| self.window.push(row));
+                return;
+            }
+        }
         if self.is_html {
             if !self.is_inside {
                 self.is_inside = PAGE_STARTS.iter().any(|tag| number::has(line, tag));
@@ -154,7 +191,7 @@ impl TextReader {
     fn check_clock(&mut self, frame: &line::Frame<'_>, ctx: &mut Context) {
         self.last_time = frame.time;
         let last = self.last.entry(frame.cpu).or_insert(frame.time);
-        if frame.time + BACK_NS < *last {
+        if frame.time.saturating_add(BACK_NS) < *last {
             ctx.jump(frame.cpu, *last, frame.time);
         }
         *last = frame.time;

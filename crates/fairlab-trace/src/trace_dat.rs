@@ -209,6 +209,14 @@ fn finish(
         .buffers
         .iter()
         .any(|buffer| buffer.name.is_empty() && buffer.cpus.iter().any(|cpu| cpu.size > 0));
+    // The parts of CPUs do not overlap, so together they are no larger than the file; a file that
+    // claims more would take memory without end.
+    let mut budget = source.len();
+    let nr_streams: usize = description
+        .buffers
+        .iter()
+        .map(|buffer| buffer.cpus.len())
+        .sum();
     let mut streams = Vec::new();
     for buffer in &description.buffers {
         if has_main && !buffer.name.is_empty() && buffer.cpus.iter().any(|cpu| cpu.size > 0) {
@@ -231,6 +239,19 @@ fn finish(
                     ),
                 );
             }
+            budget = match budget.checked_sub(data.size.min(source.len()) / 2) {
+                Some(left) => left,
+                None => {
+                    ctx.ledger.problem(
+                        source.name(),
+                        format!(
+                            "the parts of CPUs overlap; from CPU {} on they are left out",
+                            data.cpu
+                        ),
+                    );
+                    break;
+                }
+            };
             // The size of compressed pages counts some of the headers and not others; the number of
             // chunks says where they end.
             let size = match compression {
@@ -243,6 +264,7 @@ fn finish(
                 data.cpu,
                 compression,
                 buffer.page_size.unwrap_or(page_size),
+                nr_streams,
                 page,
                 layouts.clone(),
                 description.clock,

@@ -30,6 +30,8 @@ pub(super) struct Header {
 const PIPE_HEADER: u64 = 16;
 /// Attributes that are read; perf itself has a few hundred at most.
 const MOST_ATTRS: u64 = 1 << 16;
+/// Numbers of attributes: events times CPUs.
+const MOST_IDS: u64 = 1 << 20;
 /// The feature that holds the formats of tracepoints.
 const TRACING_DATA: u32 = 1;
 /// Bits of features.
@@ -102,8 +104,12 @@ impl Header {
             );
         } else {
             let count = (attrs_size / attr_size).min(MOST_ATTRS);
+            let mut room = MOST_IDS;
             for index in 0..count {
-                let entry = source.bytes(attrs_offset + index * attr_size, attr_size.min(4096));
+                let entry = source.bytes(
+                    attrs_offset.saturating_add(index * attr_size),
+                    attr_size.min(4096),
+                );
                 let Some(mut attr) = Attr::parse(&entry, endian) else {
                     break;
                 };
@@ -111,7 +117,8 @@ impl Header {
                 if let (Some(offset), Some(size)) =
                     (endian.u64(&entry, end), endian.u64(&entry, end + 8))
                 {
-                    attr.ids = numbers(&source.bytes(offset, size.min(16 << 20)), endian);
+                    attr.ids = numbers(&source.bytes(offset, size.min(room * 8)), endian);
+                    room = room.saturating_sub(attr.ids.len() as u64);
                 }
                 self.take_attr(attr);
             }

@@ -21,6 +21,8 @@ const LARGEST_RECORD: usize = 1 << 16;
 /// Events that wait for the end of their round. A round is what perf takes from all buffers at one
 /// time; more than this is not put in order.
 const MOST_PENDING: usize = 1_500_000;
+/// Numbers of attributes whose layout is at hand.
+const RECENT: usize = 64;
 /// The size of a record's header.
 const HEADER: usize = 8;
 
@@ -45,6 +47,9 @@ struct SampleDecoder {
     /// The fields of samples; by number only where attributes differ.
     layout: Option<SampleLayout>,
     by_id: BTreeMap<u64, SampleLayout>,
+    /// The layouts that were found last, by the low bits of the number: there are as many numbers as
+    /// events times CPUs, and a tree of them costs more than all else about a sample.
+    recent: Box<[(u64, Option<SampleLayout>); RECENT]>,
     /// Forks and exits are told by tracepoints, too.
     has_fork: bool,
     has_exit: bool,
@@ -306,6 +311,7 @@ impl SampleDecoder {
             layouts,
             layout: first,
             by_id,
+            recent: Box::new([(u64::MAX, None); RECENT]),
             has_fork: has(Known::Fork),
             has_exit: has(Known::Exit),
             others: ctx.counts.id("(other samples)", false),
@@ -315,14 +321,19 @@ impl SampleDecoder {
     }
 
     /// Which fields this sample has.
-    fn layout_of(&self, body: &[u8]) -> Option<SampleLayout> {
+    #[inline]
+    fn layout_of(&mut self, body: &[u8]) -> Option<SampleLayout> {
         let first = self.layout?;
         if self.by_id.is_empty() {
             return Some(first);
         }
         // The number is at the same place in all of them, or there would be no telling.
         let id = self.endian.u64(body, usize::from(first.id?))?;
-        self.by_id.get(&id).copied()
+        let recent = &mut self.recent[id as usize % RECENT];
+        if recent.0 != id {
+            *recent = (id, self.by_id.get(&id).copied());
+        }
+        recent.1
     }
 
     #[inline]

@@ -2,7 +2,6 @@
 //!
 //! It leaves out who ran before a switch, because that is who the switch before let run.
 
-use super::event::state;
 use super::proto::Packed;
 use super::{Fields, Value};
 use crate::assemble::{Parts, assemble};
@@ -10,6 +9,7 @@ use crate::context::Context;
 use crate::counts::CountId;
 use crate::known::Known;
 use crate::raw::{NO_PRIO, NONE, RawEvent, RawKind};
+use crate::state;
 
 /// Fields of `CompactSched`.
 mod field {
@@ -94,7 +94,7 @@ impl Compact {
             } else {
                 event.a = before;
                 event.a_prio = before_prio;
-                event.state = state(state_number as i64, self.is_new_kernel);
+                event.state = state::from_number(state_number, self.is_new_kernel);
             }
             out.push(event);
         }

@@ -1,7 +1,5 @@
 //! One `FtraceEvent`.
 
-use fairlab_event::SwitchState;
-
 use super::{Fields, Value};
 use crate::assemble::{self, Parts, assemble};
 use crate::context::Context;
@@ -199,18 +197,6 @@ fn name(field: u32) -> Option<&'static str> {
     })
 }
 
-/// What the number of a state means.
-pub(super) fn state(number: i64, is_new_kernel: bool) -> SwitchState {
-    // Parked and dead have the same bit before and after 4.14.
-    if is_new_kernel && number == 0x40 {
-        return SwitchState::Parked;
-    }
-    if is_new_kernel && number == 0x20 {
-        return SwitchState::Zombie;
-    }
-    state::from_old_number(number as u64)
-}
-
 impl EventDecoder {
     pub(super) const fn new(cpu: u32, is_new_kernel: bool) -> Self {
         Self { cpu, is_new_kernel }
@@ -346,7 +332,7 @@ impl EventDecoder {
         ctx: &mut Context,
     ) -> Option<RawEvent> {
         if known == Known::Switch {
-            parts.state = state(parts.first, self.is_new_kernel);
+            parts.state = state::from_number(parts.first as u64, self.is_new_kernel);
         }
         let (a, b) = (assemble::pid(parts.a), assemble::pid(parts.b));
         if let Some(comm) = a_comm

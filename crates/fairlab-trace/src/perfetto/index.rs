@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::error::OpenError;
 use crate::metadata::Metadata;
 use crate::source::{Piece, Source};
+use crate::state;
 use crate::unwrap::{self, Spool};
 
 /// `Trace.packet`.
@@ -220,7 +221,7 @@ impl Index {
                 .note("the trace has no ftrace events (no data source `linux.ftrace`)");
         }
         let release = index.metadata.kernel_release.as_deref();
-        index.is_new_kernel = release.and_then(version).is_none_or(|at| at >= (4, 14));
+        index.is_new_kernel = state::is_new_kernel(release);
         index
     }
 
@@ -283,12 +284,6 @@ impl Index {
             }
         }
     }
-}
-
-/// `5.10.107-android13` is (5, 10).
-fn version(release: &str) -> Option<(u32, u32)> {
-    let mut parts = release.split(|letter: char| !letter.is_ascii_digit());
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
 /// Names of tasks, for those that no event names.

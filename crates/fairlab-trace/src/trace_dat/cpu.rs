@@ -13,8 +13,10 @@ use crate::source::Source;
 
 /// Bytes that are read at once. There is one such buffer per CPU.
 const AT_ONCE: usize = 128 * 1024;
-/// Largest chunk, unpacked.
-const LARGEST_CHUNK: u32 = 64 << 20;
+/// Largest chunk, unpacked; trace-cmd's have ten pages.
+const LARGEST_CHUNK: usize = 4 << 20;
+/// The chunks of all CPUs together, of which each has one at a time.
+const ALL_CHUNKS: usize = 256 << 20;
 
 /// Reads the pages of one CPU.
 pub(crate) struct CpuStream {
@@ -24,6 +26,7 @@ pub(crate) struct CpuStream {
     cpu: u32,
     compression: Compression,
     page_size: usize,
+    largest_chunk: usize,
     page: PageLayout,
     layouts: Rc<Layouts>,
     clock: Clock,
@@ -44,6 +47,7 @@ impl CpuStream {
         cpu: u32,
         compression: Compression,
         page_size: usize,
+        nr_streams: usize,
         page: PageLayout,
         layouts: Rc<Layouts>,
         clock: Clock,
@@ -54,6 +58,7 @@ impl CpuStream {
             cpu,
             compression,
             page_size,
+            largest_chunk: (ALL_CHUNKS / nr_streams.max(1)).clamp(1 << 20, LARGEST_CHUNK),
             page,
             layouts,
             clock,
@@ -80,6 +85,8 @@ impl CpuStream {
         self.used = 0;
         if self.compression == Compression::None {
             let at_once = (AT_ONCE / self.page_size).max(1) * self.page_size;
+            let left = self.source.len().saturating_sub(self.at);
+            let at_once = (at_once as u64).min(left) as usize;
             self.bytes.resize(at_once, 0);
             let nr = self.source.read_at(self.at, &mut self.bytes);
             self.bytes.truncate(nr);
@@ -108,7 +115,11 @@ impl CpuStream {
             return false;
         };
         let packed = self.source.bytes(self.at + 8, u64::from(packed));
-        match sections::unpack(&packed, size.min(LARGEST_CHUNK) as usize, self.compression) {
+        match sections::unpack(
+            &packed,
+            (size as usize).min(self.largest_chunk),
+            self.compression,
+        ) {
             Some(bytes) => self.bytes = bytes,
             None => self.problem(ctx, "a compressed chunk is broken; its events are left out"),
         }

@@ -8,6 +8,9 @@ use crate::ring::PageLayout;
 /// CPUs above this do not exist.
 const MOST_CPUS: u32 = 1 << 16;
 
+/// Buffer instances that are read.
+const MOST_INSTANCES: usize = 64;
+
 /// Reads everything up to the pages. `None` when it breaks off; what was read is kept.
 pub(super) fn read(scan: &mut Scan, description: &mut Description) -> Option<()> {
     pages(scan, description)?;
@@ -117,7 +120,7 @@ pub(super) fn data(
         }
         if name.is_empty() {
             let here = scan.at;
-            for (offset, name) in instances {
+            for (offset, name) in instances.into_iter().take(MOST_INSTANCES) {
                 scan.at = offset;
                 // A broken instance does not take the main buffer with it.
                 let _ = data_of_instance(scan, nr_cpus, name, description);

@@ -1,5 +1,7 @@
 //! Version 7: sections, and options that point to them.
 
+use std::collections::BTreeSet;
+
 use super::scan::Scan;
 use super::{Compression, Description, header, options};
 use crate::context::Context;
@@ -8,6 +10,8 @@ use crate::source::Source;
 const COMPRESSED: u16 = 1;
 /// Options sections that follow each other; more are a ring.
 const MOST_SECTIONS: u32 = 10_000;
+/// Buffers that are read.
+const MOST_BUFFERS: usize = 64;
 /// Largest section, unpacked.
 const LARGEST: u32 = 64 << 20;
 
@@ -35,8 +39,17 @@ pub(super) fn read(
         super::tell_cut(&file, scan, ctx);
         return;
     };
+    // Each is read once, or a small file could have them read without end.
+    let mut seen = BTreeSet::new();
     for _ in 0..MOST_SECTIONS {
         if next == 0 {
+            return;
+        }
+        if !seen.insert(next) {
+            ctx.ledger.problem(
+                format!("{} at byte {next}", file.name()),
+                "sections of options form a ring; read once",
+            );
             return;
         }
         let problem = |ctx: &mut Context| {
@@ -49,7 +62,14 @@ pub(super) fn read(
             problem(ctx);
             return;
         };
-        match section_of_options(&mut section, &file, compression, description, ctx) {
+        match section_of_options(
+            &mut section,
+            &file,
+            compression,
+            description,
+            &mut seen,
+            ctx,
+        ) {
             Some(following) => next = following,
             None => {
                 problem(ctx);
@@ -65,6 +85,7 @@ fn section_of_options(
     file: &Source,
     compression: Compression,
     description: &mut Description,
+    seen: &mut BTreeSet<u64>,
     ctx: &mut Context,
 ) -> Option<u64> {
     loop {
@@ -74,7 +95,7 @@ fn section_of_options(
         let endian = section.endian;
         match id {
             options::DONE => return endian.u64(&data, 0),
-            options::BUFFER => {
+            options::BUFFER if description.buffers.len() < MOST_BUFFERS => {
                 options::buffer(&data, endian, description);
             }
             options::BUFFER_TEXT => {
@@ -87,6 +108,9 @@ fn section_of_options(
             | options::EVENT_FORMATS
             | options::CMDLINES => {
                 let offset = endian.u64(&data, 0)?;
+                if !seen.insert(offset) {
+                    continue;
+                }
                 let read = self::section(file, offset, compression, section).and_then(
                     |mut part| match id {
                         options::HEADER_INFO => header::pages(&mut part, description),

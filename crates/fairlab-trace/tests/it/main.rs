@@ -1,6 +1,10 @@
 //! The readers against recordings of others and against files made here.
 
 #[allow(clippy::unwrap_used, reason = "a test")]
+mod broken;
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod fixture;
+#[allow(clippy::unwrap_used, reason = "a test")]
 mod recorded;
 #[allow(clippy::unwrap_used, reason = "a test")]
 mod written;

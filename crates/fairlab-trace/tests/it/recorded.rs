@@ -244,3 +244,60 @@ fn perfetto_with_compact_events_is_read() {
     let version = recording.metadata().kernel_version.as_deref();
     assert_eq!(version, Some("#1 SMP PREEMPT Fri Aug 5 20:48:01 UTC 2022"));
 }
+
+#[test]
+fn ctf_of_lttng_is_read() {
+    let Some(recording) = check(
+        "ctf-many-threads.tar.xz",
+        &[
+            ("sched_switch", 28325),
+            ("sched_waking", 6743),
+            ("sched_wakeup", 6743),
+            ("sched_process_fork", 8003),
+            ("sched_process_exit", 8003),
+        ],
+    ) else {
+        return;
+    };
+    assert_eq!(recording.format(), Format::Ctf);
+    let metadata = recording.metadata();
+    assert_eq!(metadata.kernel_release.as_deref(), Some("4.4.3-1-ARCH"));
+    assert_eq!(metadata.tool.as_deref(), Some("lttng-modules 2.8.0"));
+    assert_eq!(recording.ledger().nr_problems(), 0);
+}
+
+#[test]
+fn ctf_of_perf_is_read() {
+    let Some(recording) = check(
+        "ctf-perf-taskset2.tar.xz",
+        &[
+            ("sched_switch", 562),
+            ("sched_wakeup", 346),
+            ("sched_stat_runtime", 585),
+            ("sched_migrate_task", 4),
+        ],
+    ) else {
+        return;
+    };
+    assert_eq!(recording.ledger().nr_problems(), 0);
+}
+
+#[test]
+fn tables_of_perf_sched_are_read() {
+    let Some(recording) = check(
+        "perf-sched-timehist-MVw-stress-ng.txt",
+        &[
+            ("sched_switch", 6),
+            ("sched_wakeup", 5),
+            ("sched_migrate_task", 3),
+        ],
+    ) else {
+        return;
+    };
+    assert_eq!(recording.format(), Format::Timehist);
+    assert_eq!(recording.ledger().nr_unparsed(), 0);
+    let Some(recording) = check("perf-sched-map-16cpu.txt", &[("sched_switch", 20)]) else {
+        return;
+    };
+    assert_eq!(recording.format(), Format::SchedMap);
+}
