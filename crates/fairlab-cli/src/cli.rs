@@ -2,6 +2,7 @@
 
 pub mod audit;
 mod bench;
+pub mod events;
 pub mod layout;
 
 use std::path::PathBuf;
@@ -49,6 +50,8 @@ pub enum Verb {
     Bench(BenchVerb),
     /// Sections, symbols, cache lines and structures of a build, and what changed to another
     Layout(layout::LayoutVerb),
+    /// What is in a recorded trace, and what is missing from it
+    Events(events::EventsVerb),
     /// Print a completion script for a shell
     #[command(hide = true)]
     Completions(CompletionsVerb),

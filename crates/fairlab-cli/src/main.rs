@@ -46,6 +46,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Audit(args) => commands::audit::run(&args),
         Verb::Bench(args) => commands::bench::run(&args),
         Verb::Layout(args) => commands::layout::run(&args),
+        Verb::Events(args) => commands::events::run(&args),
         Verb::Completions(args) => commands::completions::run(&args),
         Verb::Man(args) => commands::man::run(&args),
     }

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod bench;
 pub mod compare;
 pub mod completions;
+pub mod events;
 pub mod kernels;
 mod latency;
 pub mod layout;

@@ -11,6 +11,7 @@ mod bench;
 mod bench_policy;
 mod compare;
 mod conventions;
+mod events;
 mod help;
 mod kernels;
 mod machines;

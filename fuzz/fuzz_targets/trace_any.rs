@@ -1,0 +1,11 @@
+//! Anything, as `fairlab events` opens it: the format is recognised by content, packed files unpacked.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(mut recording) = fairlab_trace::from_bytes("fuzz", bytes.to_vec()) else {
+        return;
+    };
+    recording.finish();
+});
