@@ -135,11 +135,9 @@ impl Auditor {
             EventKind::WakeupNew { task, target } => self.wakeup_new(time, cpu, task, target),
             EventKind::Migrate { task, from, to } => self.migrate(time, task, from, to),
             EventKind::Running { task } => self.running(time, cpu, task),
-            EventKind::CpuIdle { .. } => {
-                // Whoever enters or leaves an idle state runs nothing else.
-                if self.track.cpus[cpu.index()].is_unknown() {
-                    self.set_current(time, cpu, Current::Idle);
-                }
+            // Whoever enters or leaves an idle state runs nothing else.
+            EventKind::CpuIdle { .. } if self.track.cpus[cpu.index()].is_unknown() => {
+                self.set_current(time, cpu, Current::Idle);
             }
             EventKind::Lost { .. } => self.lost(time, cpu),
             _ => {}

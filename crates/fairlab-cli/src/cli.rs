@@ -13,6 +13,9 @@ use fairlab::kernel::Kernel;
 use crate::kernel_arg::parse_kernel;
 
 pub use bench::*;
+mod stats;
+
+pub use stats::{ByArg, FormArg, MeanArg, StatsVerb, TableArg};
 
 /// The Linux fair scheduler's CPU placement and balancing: models, simulator, tools.
 #[derive(Debug, Parser)]
@@ -52,6 +55,8 @@ pub enum Verb {
     Layout(layout::LayoutVerb),
     /// What is in a recorded trace, and what is missing from it
     Events(events::EventsVerb),
+    /// Compare recorded numbers or outputs of tools: tables, significance, checks, baselines
+    Stats(StatsVerb),
     /// Print a completion script for a shell
     #[command(hide = true)]
     Completions(CompletionsVerb),
@@ -226,7 +231,7 @@ pub struct CompareVerb {
 }
 
 /// A level in percent, strictly between 50 and 100.
-fn parse_confidence(text: &str) -> Result<f64, String> {
+pub(crate) fn parse_confidence(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(percent) if percent > 50.0 && percent < 100.0 => Ok(percent),
         _ => Err("a level in percent above 50 and below 100 is wanted, like 95 or 99.9".into()),

@@ -47,6 +47,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Bench(args) => commands::bench::run(&args),
         Verb::Layout(args) => commands::layout::run(&args),
         Verb::Events(args) => commands::events::run(&args),
+        Verb::Stats(args) => commands::stats::run(&args),
         Verb::Completions(args) => commands::completions::run(&args),
         Verb::Man(args) => commands::man::run(&args),
     }

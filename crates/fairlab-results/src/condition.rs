@@ -157,7 +157,7 @@ fn subject(text: &str) -> (String, Figure) {
         {
             return (unquoted(inside), figure);
         }
-        // `latency max` may be a row's name too: then the row is meant, see `matches`.
+        // `latency max` may be a row's name too: then the row is meant, see `row_matches`.
         if let Some(rest) = text
             .strip_suffix(word)
             .filter(|rest| rest.ends_with(' ') && !matches!(word, "min" | "max"))
@@ -189,7 +189,7 @@ impl Condition {
     }
 
     fn is_about(&self, row: &RowComparison) -> bool {
-        matches(&self.pattern, &row.name) || matches(&self.pattern, &row.full_name())
+        row_matches(&self.pattern, &row.name) || row_matches(&self.pattern, &row.full_name())
     }
 
     /// What is wrong with a row.
@@ -274,7 +274,8 @@ fn percent(change: Option<f64>) -> String {
 
 /// Does `name` have `pattern` in it? With `*` in it, the whole name has to match. `p99` stands for
 /// `99.0th`, `p99.9` for `99.9th`.
-fn matches(pattern: &str, name: &str) -> bool {
+#[must_use]
+pub fn row_matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.to_lowercase(), name.to_lowercase());
     if pattern.contains('*') {
         return glob(pattern.as_bytes(), name.as_bytes());

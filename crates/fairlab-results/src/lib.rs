@@ -37,7 +37,7 @@ pub use claims::{ClaimReport, Contradiction, check_claims};
 pub use compare::{
     CompareOptions, Finding, Mean, RowComparison, SeriesComparison, Side, Tests, compare, side,
 };
-pub use condition::{Condition, Failure, Outcome};
+pub use condition::{Condition, Failure, Outcome, row_matches};
 pub use document::{Basis, Block, Claim, Document, Leftover, Measure};
 pub use error::ResultsError;
 pub use fairlab_stats::Direction;

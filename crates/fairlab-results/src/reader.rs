@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::ResultsError;
 use crate::document::{Block, Document, Measure};
 use crate::format::Format;
-use crate::formats::{Found, columns, csv, json, perf_stat};
+use crate::formats::{Found, READERS, columns, csv, json};
 use crate::model::Data;
 use crate::number::number;
 use crate::scan::scan;
@@ -133,7 +133,11 @@ pub fn read_bytes(
             .flatten()
     });
     // The tools that print separated values themselves are known by their lines.
-    let own = options.format.is_none() && options.separator.is_none() && looks_like_perf_stat(&raw);
+    let own = separator.is_some()
+        && options.format.is_none()
+        && options.separator.is_none()
+        && !is_named_csv
+        && is_of_a_tool(&text);
     if let (Some(separator), false) = (separator, own)
         && let Some(found) = csv::read(&raw, separator, options.column)
     {
@@ -243,12 +247,19 @@ fn whole(found: Found, lines: &[Line]) -> Block {
     }
 }
 
-/// `perf stat -x` prints a comment and lines whose third field is an event.
-fn looks_like_perf_stat(lines: &[Line]) -> bool {
-    lines
+/// Do the lines begin with what one of the tools prints? Some of them separate by tabs or commas.
+fn is_of_a_tool(text: &str) -> bool {
+    let lines: Vec<Line> = numbered(text, clean);
+    let Some(first) = lines
         .iter()
-        .find(|line| !line.is_blank() && !line.text.starts_with('#'))
-        .is_some_and(|line| perf_stat::read(core::slice::from_ref(line)).is_some())
+        .position(|line| !line.is_blank() && !line.text.starts_with('#'))
+    else {
+        return false;
+    };
+    READERS
+        .iter()
+        .filter(|(format, _)| !matches!(format, Format::Table | Format::KeyValue | Format::Columns))
+        .any(|(_, read)| read(&lines[first..]).is_some())
 }
 
 /// The blocks of a text that is JSON: one value, or one per line.

@@ -297,7 +297,7 @@ impl Rate {
             }
             let messenger = messenger.repeat(0, |p| {
                 inboxes.iter().enumerate().fold(p, |p, (i, inbox)| {
-                    let p = if i as u64 % batch == 0 {
+                    let p = if (i as u64).is_multiple_of(batch) {
                         p.op(Op::Sleep(Span::around(gap, 1)))
                     } else {
                         p

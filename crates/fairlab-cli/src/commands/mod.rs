@@ -11,3 +11,4 @@ pub mod layout;
 pub mod machines;
 pub mod man;
 pub mod run;
+pub mod stats;

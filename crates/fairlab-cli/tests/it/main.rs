@@ -15,4 +15,5 @@ mod events;
 mod help;
 mod kernels;
 mod machines;
+mod stats;
 mod workloads;

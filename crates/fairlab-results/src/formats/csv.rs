@@ -87,18 +87,14 @@ pub(crate) fn read(lines: &[Line], separator: char, column: Option<usize>) -> Op
         header.is_some() && numeric.iter().filter(|n| **n).count() > 1 && is_load(&title(at))
     };
     let ids: Vec<usize> = (0..width)
-        .filter(|&at| !numeric[at] || is_load(at))
+        .filter(|&at| !numeric[at] || is_load(at) || is_variant_heading(&title(at)))
         .collect();
     let figures: Vec<usize> = (0..width)
-        .filter(|&at| numeric[at] && !is_load(at) && is_chosen(at))
+        .filter(|&at| numeric[at] && !ids.contains(&at) && is_chosen(at))
         .collect();
     // A column of names is that of the variants when its heading or its names say so.
     let variant = ids.iter().copied().find(|&at| {
-        let heading = title(at).to_lowercase();
-        [
-            "kernel", "variant", "series", "version", "config", "build", "branch", "host",
-        ]
-        .contains(&heading.as_str())
+        is_variant_heading(&title(at))
             || (!numeric[at]
                 && rows
                     .iter()
@@ -171,6 +167,15 @@ fn hyperfine(header: &[String], rows: &[(usize, Vec<String>)]) -> Option<Vec<Mea
         Some(Measure { data, ..measure }.in_column(fields.get(command)?))
     });
     measures.collect()
+}
+
+/// The heading over the names of variants, which may look like numbers (`6.12`).
+fn is_variant_heading(title: &str) -> bool {
+    let title = title.to_lowercase();
+    [
+        "kernel", "variant", "series", "version", "config", "build", "branch", "host",
+    ]
+    .contains(&title.as_str())
 }
 
 fn is_load(title: &str) -> bool {

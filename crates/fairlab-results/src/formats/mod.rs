@@ -24,7 +24,7 @@ mod pahole;
 mod pct_table;
 mod perf_bench;
 mod perf_sched_latency;
-pub(crate) mod perf_stat;
+mod perf_stat;
 mod schbench;
 mod schedstat;
 mod size;

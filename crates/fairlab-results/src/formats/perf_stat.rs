@@ -55,7 +55,14 @@ fn counter(line: &Line, runs: Option<u64>) -> Option<Vec<Measure>> {
         None => (text, None),
     };
     let left = left.split(" (").next().unwrap_or(left);
-    let left = left.split("+-").next().unwrap_or(left);
+    // `1.00125 +- 0.00050 seconds time elapsed`
+    let left = match left.split_once("+-") {
+        Some((value, rest)) => {
+            let rest: Vec<&str> = rest.split_whitespace().skip(1).collect();
+            format!("{value} {}", rest.join(" "))
+        }
+        None => left.to_owned(),
+    };
     let mut words = left.split_whitespace().peekable();
     let mut prefix = String::new();
     if let Some(cpu) = words.peek().filter(|word| is_cpu(word)) {

@@ -27,7 +27,8 @@ pub(crate) fn read(lines: &[Line]) -> Option<Found> {
     let text = bare(&heading.text);
     let words = words_at(&text);
     let has_letters = |word: &str| word.contains(|c: char| c.is_alphabetic());
-    if words.len() < 2 || !words.iter().any(|(_, word)| has_letters(word)) {
+    let has_numbers = words.iter().any(|(_, word)| loose(word).is_some());
+    if words.len() < 2 || has_numbers || !words.iter().any(|(_, word)| has_letters(word)) {
         return None;
     }
     // A line of prose is no heading: the line below must have numbers, and about as many words.

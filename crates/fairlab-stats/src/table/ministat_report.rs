@@ -191,9 +191,9 @@ fn draw_bar(bar: &mut [char], sample: &Sample, column: &impl Fn(f64) -> usize) {
     if sample.len() > 1 {
         let (from, to) = (column(mean - stddev), column(mean + stddev));
         bar[from] = '|';
-        for place in from + 1..to {
-            if bar[place] == ' ' {
-                bar[place] = '_';
+        for place in bar.iter_mut().take(to).skip(from + 1) {
+            if *place == ' ' {
+                *place = '_';
             }
         }
         bar[to] = '|';

@@ -11,7 +11,7 @@ pub(super) fn read(bytes: &[u8], at: u64, size: u32, is_big: bool) -> Option<u64
     }
     let first = (at / 8) as usize;
     // Whole bytes, which is nearly always.
-    if at % 8 == 0 {
+    if at.is_multiple_of(8) {
         let rest = bytes.get(first..)?;
         match (size, is_big) {
             (8, _) => return rest.first().map(|&byte| u64::from(byte)),

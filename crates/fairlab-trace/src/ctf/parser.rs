@@ -330,7 +330,7 @@ impl Parser {
         }
         let align = match value("align") {
             Some(align) => align.parse().ok().filter(|&align| is_align(align))?,
-            None if size % 8 == 0 => 8,
+            None if size.is_multiple_of(8) => 8,
             None => 1,
         };
         Some(Int {

@@ -18,7 +18,8 @@ use super::symbols::matches;
 pub fn one(answer: &mut Answer<'_>, contents: &Contents) -> Result<()> {
     let lists = contents.symbol_lists();
     let is_excerpt = lists.len() == 1 && lists[0].symbols.len() < 1000 && !lists[0].has_sizes;
-    if !answer.args.views.lines && !(answer.is_default() && is_excerpt) {
+    let is_wanted = answer.args.views.lines || (answer.is_default() && is_excerpt);
+    if !is_wanted {
         return Ok(());
     }
     for list in &lists {
