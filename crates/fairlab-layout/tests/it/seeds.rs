@@ -61,18 +61,19 @@ fn variables(text: &str) -> Vec<Variable> {
 fn hexadecimal_sizes_are_printed_as_they_came() {
     let rows = sizes::rows(&read("x86", X86.as_bytes()).unwrap(), None);
     assert!(rows.iter().all(|row| row.notes.is_empty()));
+    // The first line starts with blanks that count, so it is compared with a mark in front.
     expect![[r#"
-           text	   data	    bss	    dec	    hex	filename
+        |   text	   data	    bss	    dec	    hex	filename
         0x1264a	 0x1506	   0xb0	  80896	  13c00	kernel/sched/fair.o.before
         0x12672	 0x14fe	   0xb0	  80928	  13c20	kernel/sched/fair.o.after
     "#]]
-    .assert_eq(&sizes::table(&rows).text.unwrap());
+    .assert_eq(&format!("|{}", sizes::table(&rows).text.unwrap()));
     let difference = sizes::difference(&sizes::pair(&rows[..1], &rows[1..]));
     expect![[r#"
-           text	   data	    bss	    dec	    hex	  dec %	filename
+        |   text	   data	    bss	    dec	    hex	  dec %	filename
           +0x28	   -0x8	      0	    +32	    +20	 +0.04%	kernel/sched/fair.o.before -> kernel/sched/fair.o.after
     "#]]
-    .assert_eq(&difference.text.unwrap());
+    .assert_eq(&format!("|{}", difference.text.unwrap()));
 }
 
 #[test]
@@ -82,10 +83,10 @@ fn decimal_sizes_of_two_files_are_compared() {
     assert!(old.iter().chain(&new).all(|row| row.notes.is_empty()));
     let difference = sizes::difference(&sizes::pair(&old, &new));
     expect![[r#"
-           text	   data	    bss	    dec	    hex	  dec %	filename
+        |   text	   data	    bss	    dec	    hex	  dec %	filename
            +368	    -40	      0	   +328	   +148	 +0.26%	kernel/sched/fair.o
     "#]]
-    .assert_eq(&difference.text.unwrap());
+    .assert_eq(&format!("|{}", difference.text.unwrap()));
 }
 
 #[test]
