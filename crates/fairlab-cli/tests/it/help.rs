@@ -25,6 +25,7 @@ fn main_help() {
               run       Simulate a workload once: what the modelled tool would print, and what the scheduler did
               compare   Simulate a workload under two kernels over several seeds, and say what differs
               bench     Measure on this host, for real
+              layout    Sections, symbols, cache lines and structures of a build, and what changed to another
               help      Print this message or the help of the given subcommand(s)
 
             Options:
@@ -102,6 +103,136 @@ fn kernels_diff_help() {
         Output:
               --json           Print JSON
           -o, --output <FILE>  Write to FILE; its suffix picks the format
+    "#]],
+    );
+}
+
+#[test]
+fn layout_help() {
+    check(
+        &["layout", "--help"],
+        expect![[r#"
+        Sections, symbols, cache lines and structures of a build, and what changed to another
+
+        Usage: fairlab layout [OPTIONS] <A> [B]
+
+        Arguments:
+          <A>
+                  A build, or a text about one or several
+
+          [B]
+                  The build to compare it with
+
+        Options:
+          -h, --help
+                  Print help (see a summary with '-h')
+
+        Views:
+          -S, --size
+                  Sizes: text data bss dec hex filename
+
+          -A, --sections
+                  Sections, as `size -A`
+
+          -g, --growth
+                  Growth per symbol, as bloat-o-meter
+
+          -m, --moved
+                  Symbols that moved: old and new address
+
+          -u, --diff
+                  Symbols that moved, as `diff -u` of the sorted lists
+
+              --gone
+                  Functions without a symbol of their own in one build, and where they are inlined
+
+          -l, --lines
+                  Variables per cache line
+
+          -n, --nm
+                  Symbols, as `nm -n`
+
+              --radix <BASE>
+                  Base of the numbers of --size and --sections
+
+                  Possible values:
+                  - d: Decimal
+                  - o: Octal
+                  - x: Hexadecimal
+
+              --totals
+                  Add a line of sums to --size
+
+              --limit <N>
+                  Rows of a table; 0 shows all
+
+                  [default: 40]
+
+        Symbols:
+          -t, --text
+                  Growth of code only
+
+          -d, --data
+                  Growth of data only
+
+          -c, --categories
+                  Growth of code, data and read-only data apart
+
+              --symbol <PATTERN>
+                  Only symbols with these names; * and ? stand for any letters and any letter
+
+        Cache lines:
+              --line <BYTES>
+                  Bytes of a cache line; several may be given
+
+                  [default: 64 128]
+
+              --hot <NAME>
+                  Variables that are used often, by name
+
+              --hot-file <FILE>
+                  A file with their names, or what `perf c2c report --stdio` or `perf mem report` printed
+
+              --all-data
+                  All variables, not only those of which there is one per CPU
+
+        Structures:
+              --struct <NAME>
+                  Structures, as `pahole` prints them, or their difference
+
+              --structs
+                  All structures; of two builds, those that differ
+
+              --btf-base <FILE>
+                  BTF that the BTF of a module builds on, such as /sys/kernel/btf/vmlinux
+
+        Output:
+              --format <FORM>
+                  The form of the answer [default: by the suffix of -o, else text]
+
+                  Possible values:
+                  - text:     As the tools print it
+                  - markdown: Markdown
+                  - csv:      Comma-separated values
+                  - json:     JSON
+
+              --json
+                  Print JSON
+
+          -o, --output <FILE>
+                  Write to FILE; its suffix picks the format
+
+        A and B are recognised by their contents:
+          ELF            objects, programs, vmlinux, kernel modules (also .gz, .xz, .zst); 32 and 64 bit,
+                         both byte orders; archives of objects
+          BTF            /sys/kernel/btf/vmlinux and the like
+          texts          of size, size -A, nm, pahole, bloat-o-meter; System.map, /proc/kallsyms, lists of
+                         symbols with addresses; `diff -u` of two maps
+          -              standard input
+        A text may hold several tables or lists (before, after): then one file is enough.
+
+        Without a choice, what the inputs can tell is shown: sizes; and for two builds growth, what moved,
+        what is gone, and cache lines.
     "#]],
     );
 }

@@ -14,6 +14,7 @@ mod conventions;
 mod events;
 mod help;
 mod kernels;
+mod layout;
 mod machines;
 mod stats;
 mod workloads;

@@ -23,7 +23,8 @@ pub(crate) const SECTIONS: &[&str] = &[
     ".debug_line_str",
     ".debug_str_offsets",
     ".debug_addr",
-    ".debug_types",
+    // Opening a unit reads the header of its line table.
+    ".debug_line",
 ];
 
 /// Prepares sections for reading.

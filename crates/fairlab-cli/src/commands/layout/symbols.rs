@@ -224,6 +224,15 @@ fn show_diff(
     });
 }
 
+/// Debug information that is read without being asked for: that takes a second or less.
+const QUICK_DEBUG_BYTES: u64 = 32 << 20;
+
+fn debug_bytes(file: &File) -> u64 {
+    let sections = fairlab_layout::sizes::sections(&file.contents);
+    let found = sections.iter().find(|(name, _)| name == ".debug_info");
+    found.map_or(0, |(_, size)| *size)
+}
+
 fn show_gone(
     answer: &mut Answer<'_>,
     old: &[&SymbolList],
@@ -247,7 +256,15 @@ fn show_gone(
             continue;
         }
         if let Some(other) = other {
-            other.input.find_inlined(&mut functions)?;
+            if answer.args.views.gone || debug_bytes(other) <= QUICK_DEBUG_BYTES {
+                other.input.find_inlined(&mut functions)?;
+            } else {
+                answer.report.note(format!(
+                    "note: {} has much debug information; --gone reads it and says where functions \
+                     are inlined",
+                    other.contents.name
+                ));
+            }
         }
         answer.put(key, &functions);
         let mut table = Table::new(["function", "bytes", "where it is now"]);
