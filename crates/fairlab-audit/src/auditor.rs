@@ -60,6 +60,8 @@ pub struct Auditor {
     /// CPUs within a loss that was told from the start.
     lossy: CpuMask,
     next_loss: usize,
+    /// The last moment at which events are known to be missing.
+    last_loss: Option<Timestamp>,
     losses: Vec<LossWindow>,
     contradictions: u64,
     /// Restricted tasks that wait.
@@ -89,6 +91,7 @@ impl Auditor {
             shaky: CpuMask::new(nr_cpus),
             lossy: CpuMask::new(nr_cpus),
             next_loss: 0,
+            last_loss: None,
             losses: Vec::new(),
             contradictions: 0,
             restricted: Vec::new(),
@@ -229,6 +232,7 @@ impl Auditor {
             && loss.from <= time
         {
             if loss.to > time && self.map.is_online(loss.cpu) {
+                self.last_loss = Some(time);
                 self.lossy.set(loss.cpu);
                 self.shaky.copy_from(&self.map.online);
             }
@@ -382,6 +386,7 @@ impl Auditor {
             task.runtime += time.0.saturating_sub(since.0);
         }
         task.cpu = Some(cpu);
+        task.seen = Some(time);
         task.status = match state {
             SwitchState::Runnable => Status::Unknown,
             SwitchState::Dead | SwitchState::Zombie => Status::Dead,
@@ -499,13 +504,19 @@ impl Auditor {
         }
         let picture = self.picture();
         let waker = self.current(cpu);
+        // After a loss a task that seems to sleep may run elsewhere, until it is seen again.
+        let is_sure = self.lossy.is_empty()
+            && self.last_loss.is_none_or(|loss| {
+                let seen = self.track.tasks.get(id).and_then(|task| task.seen);
+                seen.is_some_and(|seen| seen > loss)
+            });
         let task = self.track.tasks.get_mut(id);
         task.waker = waker;
         task.pending = Some(Pending {
             time,
             kind: Kind::Wakeup,
             prev_cpu: Some(prev_cpu),
-            is_sure: true,
+            is_sure,
             picture,
         });
         // A task that still runs is about to sleep, or is not: its next event tells.
@@ -700,6 +711,7 @@ impl Auditor {
             cpu,
         });
         self.lossy.clear(cpu);
+        self.last_loss = Some(time);
         self.shaky.copy_from(&self.map.online);
         self.forget(time, cpu);
     }

@@ -71,6 +71,8 @@ pub(crate) struct Task {
     /// Time on CPUs, in ns, as far as seen.
     pub(crate) runtime: u64,
     pub(crate) running_since: Option<Timestamp>,
+    /// When it last left a CPU.
+    pub(crate) seen: Option<Timestamp>,
     /// Time waiting, in ns.
     pub(crate) waited: u64,
     pub(crate) switches: u64,
@@ -101,6 +103,7 @@ impl Default for Task {
             cpu: None,
             runtime: 0,
             running_since: None,
+            seen: None,
             waited: 0,
             switches: 0,
             waker: None,

@@ -367,7 +367,7 @@ impl Engine<'_> {
                     resched,
                 } => {
                     self.counts.balance_moves += 1;
-                    self.note_migration(task, from, to);
+                    self.note_migration(cpu, task, from, to);
                     self.collect_left(from);
                     self.note_idle(to);
                     self.request(to, cpu, resched);

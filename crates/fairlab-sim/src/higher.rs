@@ -86,7 +86,7 @@ impl Engine<'_> {
         let target = self.allowed_cpu(id, cpu);
         self.note_found(id, target);
         if target != cpu && !new {
-            self.note_migration(id, cpu, target);
+            self.note_migration(this, id, cpu, target);
         }
         let cpu = target;
         self.set_class(id);

@@ -79,7 +79,7 @@ impl Engine<'_> {
                 self.world.attach(id, dst, now)
             }
         };
-        self.note_migration(id, src, dst);
+        self.note_migration(this, id, src, dst);
         self.collect_left(src);
         self.collect_left(dst);
         self.request(dst, this, resched);

@@ -47,7 +47,7 @@ impl Engine<'_> {
         let target = self.place(id, this, prev, flags | WakeFlags::TTWU, in_task);
         self.note_found(id, target);
         self.charge(this, self.costs.wakeup);
-        self.move_sleeper(id, target);
+        self.move_sleeper(this, id, target);
         let migrated = target != prev;
         if self.uses_wake_list(this, target) {
             let task = &mut self.world.tasks[id.index()];
@@ -257,7 +257,7 @@ impl Engine<'_> {
     }
 
     /// Lets a sleeping task belong to `target` from now on.
-    fn move_sleeper(&mut self, id: TaskId, target: CpuId) {
+    fn move_sleeper(&mut self, this: CpuId, id: TaskId, target: CpuId) {
         let task = &mut self.world.tasks[id.index()];
         let prev = task.cpu;
         self.moved[id.index()] = prev != target;
@@ -268,15 +268,15 @@ impl Engine<'_> {
         old.remove(&self.world.ents, task);
         old.rq.migrate_wakeup(&mut self.world.ents, task.entity);
         task.cpu = target;
-        self.note_migration(id, prev, target);
+        self.note_migration(this, id, prev, target);
     }
 
-    /// Counts a move, and charges the task for the caches that it leaves.
-    pub(crate) fn note_migration(&mut self, id: TaskId, from: CpuId, to: CpuId) {
+    /// Counts a move that `this` makes, and charges the task for the caches that it leaves.
+    pub(crate) fn note_migration(&mut self, this: CpuId, id: TaskId, from: CpuId, to: CpuId) {
         let distance = self.distances.between(from, to);
         self.counts.migrated(distance);
         self.world.tasks[id.index()].overhead += self.costs.refill[distance as usize];
-        self.emit(to, EventKind::Migrate { task: id, from, to });
+        self.emit(this, EventKind::Migrate { task: id, from, to });
     }
 
     /// Puts a task on the queue of `cpu`, and decides preemption there.

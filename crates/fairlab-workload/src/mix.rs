@@ -4,8 +4,8 @@
 //! the first end.
 
 use crate::program::{
-    BarrierId, CondId, FutexId, ListId, MaskId, MetricId, MutexId, Op, PipeId, ProgramId, RegionId,
-    SemaphoreId, TimerId, Who,
+    BarrierId, CondId, FutexId, ListId, MaskId, MetricId, MutexId, Op, PipeId, Program, ProgramId,
+    RegionId, SemaphoreId, TimerId, Who,
 };
 use crate::workload::Workload;
 
@@ -44,10 +44,14 @@ impl Workload {
             timers: self.timers.len() as u32,
         };
         let regions = self.regions.len() as u32;
-        let processes = self.programs.iter().map(|p| p.process).max().unwrap_or(0) + 1;
+        let shared = |process: &u32| *process != Program::OWN_PROCESS;
+        let processes = self.programs.iter().map(|p| p.process).filter(shared);
+        let processes = processes.max().map_or(0, |last| last + 1);
         for mut program in other.programs {
             program.is_background = true;
-            program.process += processes;
+            if shared(&program.process) {
+                program.process += processes;
+            }
             program.allowed = program.allowed.map(|m| MaskId(m.0 + shift.masks));
             for used in &mut program.memory {
                 used.region = RegionId(used.region.0 + regions);

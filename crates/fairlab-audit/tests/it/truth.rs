@@ -199,6 +199,17 @@ fn lose(events: &[SchedEvent], percent: u64, seed: u64) -> Vec<SchedEvent> {
         }
         kept.push(*event);
     }
+    // Recorders tell at the end how many events did not find room.
+    let end = events.last().map_or(Timestamp(0), |event| event.time);
+    for (cpu, &(_, count)) in (0..).zip(&lost) {
+        if count > 0 {
+            kept.push(SchedEvent {
+                time: end,
+                cpu: CpuId(cpu),
+                kind: EventKind::Lost { count: Some(count) },
+            });
+        }
+    }
     kept
 }
 

@@ -24,8 +24,11 @@ fn main_help() {
               kernels   Releases and features: list them, show one, or say what differs between two
               run       Simulate a workload once: what the modelled tool would print, and what the scheduler did
               compare   Simulate a workload under two kernels over several seeds, and say what differs
+              audit     Find where a recorded kernel placed tasks badly, and what it cost
               bench     Measure on this host, for real
               layout    Sections, symbols, cache lines and structures of a build, and what changed to another
+              events    What is in a recorded trace, and what is missing from it
+              stats     Compare recorded numbers or outputs of tools: tables, significance, checks, baselines
               help      Print this message or the help of the given subcommand(s)
 
             Options:

@@ -40,10 +40,15 @@ pub(crate) fn guess(lines: &[Line], is_named_so: bool) -> Option<char> {
             return false;
         }
         // `1,5` over `1,6` are numbers with a decimal comma, unless something says otherwise.
-        let header_names = fields(&full[0].text, separator)
-            .iter()
-            .all(|field| field.starts_with(|c: char| c.is_alphabetic() || c == '%' || c == '_'));
-        let is_ambiguous = separator == ',' && width == 2 && !header_names;
+        let are_digits = |line: &&Line| {
+            fields(&line.text, separator).iter().all(|field| {
+                field
+                    .trim_start_matches('-')
+                    .bytes()
+                    .all(|b| b.is_ascii_digit())
+            })
+        };
+        let is_ambiguous = separator == ',' && width == 2 && full.iter().all(are_digits);
         is_named_so || !is_ambiguous
     })
 }

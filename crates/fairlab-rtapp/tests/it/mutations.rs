@@ -7,10 +7,10 @@ use fairlab_rtapp::{Host, parse};
 const SAMPLE: &str = r#"{
     // A comment.
     "tasks": {
-        "a": { "instance": 2, "delay": 5, "loop": -1, "priority": -19, "cpus": [0, 1], "run": 100,
+        "a": { "taskgroup": "/g", "instance": 2, "delay": 5, "loop": -1, "priority": -19, "cpus": [0, 1], "run": 100,
                "timer": { "ref": "unique", "period": 500, "mode": "absolute" }, "run1": 5,
                "lock": "m", "wait": { "ref": "c", "mutex": "m" }, "unlock": "m", "barrier": "b" },
-        "b": { "taskgroup": "/g", "nodes_membind": [0], "phases": { /* and another */
+        "b": { "nodes_membind": [0], "phases": { /* and another */
             "x": { "loop": 3, "suspend", "resume": "b", "sync": { "ref": "c", "mutex": "m" }, },
             "y": { "policy": "SCHED_FIFO", "priority": 5, "fork": "a", "yield": "", "mem": 10,
                    "iorun": 20, "sleep": 1, "runtime": 2, "signal": "c", "broad": "c" } } },

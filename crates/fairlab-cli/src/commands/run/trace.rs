@@ -97,9 +97,11 @@ impl TraceFile {
         Ok(trace)
     }
 
-    /// Writes an event of the simulator.
+    /// Writes an event of the simulator. Those of the first instant are put 1 ns later, so that they
+    /// come after what is said of the idle CPUs in formats that keep every CPU's events apart.
     pub fn event(&mut self, event: &SchedEvent) {
-        self.write(event.time, event.cpu, event.kind.with_tasks(pid));
+        let time = Timestamp(event.time.0.max(1));
+        self.write(time, event.cpu, event.kind.with_tasks(pid));
     }
 
     /// A task runs `program`.

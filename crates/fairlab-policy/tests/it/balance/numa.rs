@@ -102,7 +102,9 @@ fn a_task_moves_to_an_idle_cpu_of_its_memorys_node_of_an_idle_core_from_5_15_on(
         let kernel = Kernel::of(release);
         let mut nodes = Nodes::new(&kernel, 2);
         let task = nodes.add(0, 10);
+        // Three here, so that two on each node are left.
         nodes.add(2, 100);
+        nodes.add(4, 100);
         // The first core there is half busy.
         nodes.add(8, 0);
         let expected = if kernel.has(Feature::NUMA_MOVE_TO_SPARE) {
