@@ -17,7 +17,7 @@
 //! # Why it may look while it runs
 //! Stopping as soon as a difference shows claims far too many of them, and so does stopping by the
 //! width of the interval itself, which depends on the same signs as the test. Here, the rule
-//! sees the *sums* of the two logarithms of each block only ([`stopping`]). A sum does not know
+//! sees the *sums* of the two logarithms of each block only (`stopping`). A sum does not know
 //! which of its two values was A's. So, given all sums (and hence the moment of stopping), the
 //! coins are still fair, and the one test at the end keeps its level exactly, however often the
 //! rule has looked. The same holds around any constant shift, so the interval keeps its level too. The

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use crate::run::{answer, fairlab, json};
+use crate::run::{answer, fairlab};
 
 fn fixture(name: &str) -> String {
     format!("{}/tests/fixtures/stats/{name}", env!("CARGO_MANIFEST_DIR"))
