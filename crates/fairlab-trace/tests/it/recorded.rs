@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use fairlab_trace::{Format, Recording, open};
+use fairlab_trace::{EventKind, Format, Recording, open};
 
 fn traces() -> Option<PathBuf> {
     let root = std::env::var_os("FAIRLAB_DATA")
@@ -300,4 +300,27 @@ fn tables_of_perf_sched_are_read() {
         return;
     };
     assert_eq!(recording.format(), Format::SchedMap);
+}
+
+/// babeltrace 2 gives this file up at a packet that begins 1.5 us before the end of the last one
+/// ("timestamp is less than muxer's message iterator's last returned timestamp"), so the counts that
+/// are told with the file are those up to there. We read on.
+#[test]
+fn ctf_with_overlapping_packets_is_read_to_its_end() {
+    let Some(folder) = traces() else { return };
+    let mut recording = open(folder.join("ctf-scp_src.tar.xz")).unwrap();
+    // The clock of the trace when babeltrace stops: 1361214078861349013 ns since 1970, of which the
+    // 74th switch is at 1361214078681367973, and at 10519349036484 by the clock.
+    let stop = 10_519_349_036_484 + (861_349_013 - 681_367_973);
+    let (mut switches, mut wakeups, mut runtimes) = (0, 0, 0);
+    for event in recording.by_ref().filter(|event| event.time.0 <= stop) {
+        match event.kind {
+            EventKind::Switch { .. } => switches += 1,
+            EventKind::Wakeup { .. } => wakeups += 1,
+            EventKind::StatRuntime { .. } => runtimes += 1,
+            _ => {}
+        }
+    }
+    assert_eq!((switches, wakeups, runtimes), (74, 103, 73));
+    assert!(recording.counts().get("sched_switch") > 74);
 }
