@@ -229,6 +229,18 @@ impl IdleMasks {
         self.row(i).sched_idle & bit != 0
     }
 
+    /// The idle CPUs, ascending.
+    pub fn idle_cpus(&self) -> impl Iterator<Item = CpuId> + '_ {
+        self.rows.iter().enumerate().flat_map(|(i, row)| {
+            let mut left = row.idle;
+            core::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros())?;
+                left &= left - 1;
+                Some(CpuId(i as u32 * 64 + bit))
+            })
+        })
+    }
+
     /// Number of idle CPUs.
     #[must_use]
     pub fn nr_idle(&self) -> u32 {

@@ -3,6 +3,8 @@
 //! Times are in nanoseconds of the CPU that pays. Every default names where it comes from; none is
 //! fitted to a workload.
 
+use std::collections::BTreeMap;
+
 use fairlab_topology::{Domains, Machine};
 use fairlab_units::{CpuId, Nanos};
 
@@ -53,6 +55,10 @@ impl Distance {
 pub struct Distances {
     /// Per CPU: core, cluster, LLC, node.
     keys: Vec<[u32; 4]>,
+    /// Per CPU: which of [`Self::llcs`] is its own.
+    llc_of: Vec<usize>,
+    /// The CPUs of each LLC, ascending.
+    llcs: Vec<Vec<CpuId>>,
 }
 
 impl Distances {
@@ -70,7 +76,33 @@ impl Distances {
                 cpu.node.0,
             ];
         }
-        Self { keys }
+        let mut by_llc: BTreeMap<u32, Vec<CpuId>> = BTreeMap::new();
+        for cpu in machine.cpus() {
+            by_llc
+                .entry(keys[cpu.id.index()][2])
+                .or_default()
+                .push(cpu.id);
+        }
+        let mut llc_of = vec![usize::MAX; machine.nr_cpu_ids()];
+        for (index, cpus) in by_llc.values().enumerate() {
+            for cpu in cpus {
+                llc_of[cpu.index()] = index;
+            }
+        }
+        Self {
+            keys,
+            llc_of,
+            llcs: by_llc.into_values().collect(),
+        }
+    }
+
+    /// The CPUs that share the last-level cache with `cpu`, itself included.
+    #[must_use]
+    pub fn llc(&self, cpu: CpuId) -> &[CpuId] {
+        self.llc_of
+            .get(cpu.index())
+            .and_then(|&llc| self.llcs.get(llc))
+            .map_or(&[], Vec::as_slice)
     }
 
     /// How far `a` and `b` are apart.

@@ -5,7 +5,6 @@
 
 use fairlab_units::{CpuId, TaskId};
 
-use crate::costs::Distance;
 use crate::engine::Engine;
 
 /// What a placed task got.
@@ -55,22 +54,25 @@ impl Engine<'_> {
             return (found, Missed::Nothing);
         }
         let allowed = self.world.mask(self.world.tasks[id.index()].allowed);
-        let mut missed = Missed::Nothing;
-        for other in allowed.iter().filter(|&other| is_idle(other)) {
-            if self.distances.between(cpu, other) > Distance::SameLlc {
-                if missed == Missed::Nothing {
-                    missed = Missed::Elsewhere;
+        let mut has_idle_cpu = false;
+        for &other in self.distances.llc(cpu) {
+            if is_idle(other) && allowed.test(other) {
+                if is_idle_core(other) {
+                    return (found, Missed::IdleCore);
                 }
-            } else if is_idle_core(other) {
-                return (found, Missed::IdleCore);
-            } else {
-                missed = Missed::IdleCpu;
+                has_idle_cpu = true;
             }
         }
-        match (found, missed) {
+        let missed = if found == Found::IdleCpu {
             // Another idle CPU is no better than the one that it got.
-            (Found::IdleCpu, _) => (found, Missed::Nothing),
-            _ => (found, missed),
-        }
+            Missed::Nothing
+        } else if has_idle_cpu {
+            Missed::IdleCpu
+        } else if self.masks.idle_cpus().any(|other| allowed.test(other)) {
+            Missed::Elsewhere
+        } else {
+            Missed::Nothing
+        };
+        (found, missed)
     }
 }
