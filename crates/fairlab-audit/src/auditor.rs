@@ -585,12 +585,13 @@ impl Auditor {
             }
             Status::Waiting { cpu: queued, .. } => {
                 if queued != target {
-                    self.requeue(id, target);
-                    if task_is_pending(&self.track, id) {
-                        self.count_move(Cause::Wakeup, queued, target);
+                    let cause = if task.pending.is_some() {
+                        Cause::Wakeup
                     } else {
-                        self.count_move(Cause::Unrecorded, queued, target);
-                    }
+                        Cause::Unrecorded
+                    };
+                    self.requeue(id, target);
+                    self.count_move(cause, queued, target);
                 }
                 self.settle(id, target, true);
             }
@@ -735,11 +736,4 @@ impl Auditor {
         }
         self.set_current(time, cpu, Current::Unknown);
     }
-}
-
-fn task_is_pending(track: &Track, id: TaskId) -> bool {
-    track
-        .tasks
-        .get(id)
-        .is_some_and(|task| task.pending.is_some())
 }

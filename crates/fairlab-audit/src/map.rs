@@ -107,13 +107,12 @@ impl Map {
             &keys(&|cpu| cpu.llc.map_or(alone(cpu.id), u64::from)),
         );
         let (node, _) = groups(nr_cpus, &keys(&|cpu| u64::from(cpu.node.0)));
-        let has_clusters = clusters.iter().enumerate().any(|(index, cluster)| {
+        let has_clusters = clusters.iter().any(|cluster| {
             let Some(first) = cluster.cpus.first() else {
                 return false;
             };
             let core = &cores[core[first.index()] as usize];
             let llc = &llcs[llc[first.index()] as usize];
-            debug_assert_eq!(cluster.cpus.test(first), index < clusters.len());
             cluster.cpus.weight() > core.cpus.weight() && cluster.cpus.weight() < llc.cpus.weight()
         });
         Self {

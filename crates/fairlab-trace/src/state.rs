@@ -27,6 +27,22 @@ pub(crate) fn from_text(text: &[u8]) -> SwitchState {
     }
 }
 
+/// The letter of `prev_state`, and the bits of `TASK_REPORT` as kernels from 4.14 on write them.
+pub(crate) const fn code(state: SwitchState) -> (u8, Option<u64>) {
+    match state {
+        SwitchState::Runnable => (b'R', Some(0)),
+        SwitchState::Sleeping => (b'S', Some(1)),
+        SwitchState::Uninterruptible => (b'D', Some(2)),
+        SwitchState::Stopped => (b'T', Some(4)),
+        SwitchState::Traced => (b't', Some(8)),
+        SwitchState::Dead => (b'X', Some(16)),
+        SwitchState::Zombie => (b'Z', Some(32)),
+        SwitchState::Parked => (b'P', Some(64)),
+        SwitchState::Idle => (b'I', Some(128)),
+        SwitchState::Unknown => (b'?', None),
+    }
+}
+
 /// From the number where nothing says what its bits mean, as kernels before 4.14 had them.
 ///
 /// 16 and 32 changed places in 3.14; both mean that the task is gone. 128 and 256 alone do not occur

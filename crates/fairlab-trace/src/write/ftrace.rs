@@ -3,9 +3,10 @@
 use fairlab_event::{DelayCause, EventKind, SchedEvent};
 use fairlab_units::{CpuId, TaskId};
 
-use super::state::{Comm, Printed, State, push_number, push_padded, state_code};
+use super::state::{Comm, Printed, State, push_number, push_padded};
 use super::{About, Form, Said, is_for_state};
 use crate::names::Names;
+use crate::state;
 
 /// The form; what it needs is in the state.
 pub(super) struct Ftrace;
@@ -156,7 +157,7 @@ fn arguments(event: &SchedEvent, state: &State, names: &Names, out: &mut Vec<u8>
             field(out, "prev_pid", u64::from(prev.pid));
             prio(out, "prev_prio", prev.prio);
             out.extend_from_slice(b" prev_state=");
-            out.push(state_code(prev_state).0);
+            out.push(state::code(prev_state).0);
             out.extend_from_slice(b" ==> next_comm=");
             next.comm.push(out);
             field(out, "next_pid", u64::from(next.pid));

@@ -6,9 +6,10 @@
 use fairlab_event::{DelayCause, EventKind, SchedEvent};
 use fairlab_units::{CpuId, TaskId, Timestamp};
 
-use super::state::{Comm, Printed, State, push_number, push_padded, state_code};
+use super::state::{Comm, Printed, State, push_number, push_padded};
 use super::{About, Form, Said, is_for_state};
 use crate::names::Names;
+use crate::state;
 
 /// The form.
 #[derive(Default)]
@@ -134,7 +135,7 @@ fn arguments(event: &SchedEvent, state: &State, names: &Names, fields: &mut Fiel
             fields.key("prev_state");
             fields
                 .out
-                .extend_from_slice(&[b'"', state_code(prev_state).0, b'"']);
+                .extend_from_slice(&[b'"', state::code(prev_state).0, b'"']);
             fields.task_prio("next_", printed(next));
         }
         EventKind::Waking { task, prev_cpu } => {

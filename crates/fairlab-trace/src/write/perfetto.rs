@@ -10,9 +10,10 @@
 use fairlab_event::{EventKind, SchedEvent};
 use fairlab_units::CpuId;
 
-use super::state::{Comm, Printed, State, push_number, state_code};
+use super::state::{Comm, Printed, State, push_number};
 use super::{About, Form, Said, is_for_state};
 use crate::names::Names;
+use crate::state;
 
 /// A bundle is handed on when it has this many bytes: large enough that its frame does not count,
 /// small enough that viewers sort events of CPUs without much memory.
@@ -118,7 +119,7 @@ fn payload(event: &SchedEvent, state: &State, names: &Names, out: &mut Vec<u8>) 
             next,
         } => {
             who_prio(out, printed(prev));
-            if let (_, Some(bits)) = state_code(prev_state) {
+            if let (_, Some(bits)) = state::code(prev_state) {
                 number(out, 4, bits);
             }
             let next = printed(next);

@@ -1,6 +1,6 @@
 //! What an event's line says beside the event: names, priorities, who runs on the CPU.
 
-use fairlab_event::{EventKind, NameId, SchedEvent, SwitchState};
+use fairlab_event::{EventKind, NameId, SchedEvent};
 use fairlab_units::{CpuId, TaskId};
 
 use crate::names::Names;
@@ -175,20 +175,4 @@ pub(super) fn push_padded(out: &mut Vec<u8>, number: u64, width: usize) {
     }
     // The zeros that were pushed stand before the number, whatever its length.
     push_number(out, number);
-}
-
-/// The letter of `prev_state`, and the bits of `TASK_REPORT` as kernels from 4.14 on write them.
-pub(super) const fn state_code(state: SwitchState) -> (u8, Option<u64>) {
-    match state {
-        SwitchState::Runnable => (b'R', Some(0)),
-        SwitchState::Sleeping => (b'S', Some(1)),
-        SwitchState::Uninterruptible => (b'D', Some(2)),
-        SwitchState::Stopped => (b'T', Some(4)),
-        SwitchState::Traced => (b't', Some(8)),
-        SwitchState::Dead => (b'X', Some(16)),
-        SwitchState::Zombie => (b'Z', Some(32)),
-        SwitchState::Parked => (b'P', Some(64)),
-        SwitchState::Idle => (b'I', Some(128)),
-        SwitchState::Unknown => (b'?', None),
-    }
 }
