@@ -152,18 +152,16 @@ impl Decide {
             self.is_new,
             self.signals,
         );
-        let mut last = None;
-        for _ in 0..calls {
-            last = Some(black_box(select_task_rq_fair(
+        repeat(calls, || {
+            select_task_rq_fair(
                 &self.state,
                 &self.kernel,
                 &self.context,
                 black_box(&p),
                 &current,
                 &mut self.scratch,
-            )));
-        }
-        last
+            )
+        })
     }
 
     /// Decides `calls` times with the word-parallel search over idle masks.
@@ -174,9 +172,8 @@ impl Decide {
             self.is_new,
             self.signals,
         );
-        let mut last = None;
-        for _ in 0..calls {
-            last = Some(black_box(fast_task_rq_fair(
+        repeat(calls, || {
+            fast_task_rq_fair(
                 &self.state,
                 &self.masks,
                 &self.kernel,
@@ -184,10 +181,18 @@ impl Decide {
                 black_box(&p),
                 &current,
                 &mut self.scratch,
-            )));
-        }
-        last
+            )
+        })
     }
+}
+
+/// Decides `calls` times, each time for real.
+fn repeat(calls: u64, mut decide: impl FnMut() -> Outcome) -> Option<Outcome> {
+    let mut last = None;
+    for _ in 0..calls {
+        last = Some(black_box(decide()));
+    }
+    last
 }
 
 /// The task that is placed, and the one that runs where it is decided.

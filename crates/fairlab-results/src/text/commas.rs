@@ -102,17 +102,7 @@ fn is_digits(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn lines(text: &str) -> Vec<Line> {
-        text.lines()
-            .enumerate()
-            .map(|(i, text)| Line {
-                number: i + 1,
-                text: text.to_owned(),
-                is_shared: false,
-            })
-            .collect()
-    }
+    use crate::text::lines;
 
     #[test]
     fn one_telling_number_decides_for_the_file() {

@@ -25,6 +25,19 @@ pub(crate) struct Line {
     pub is_shared: bool,
 }
 
+/// The lines of `text` as they are, for tests.
+#[cfg(test)]
+pub(crate) fn lines(text: &str) -> Vec<Line> {
+    text.lines()
+        .enumerate()
+        .map(|(i, text)| Line {
+            number: i + 1,
+            text: text.to_owned(),
+            is_shared: false,
+        })
+        .collect()
+}
+
 impl Line {
     /// The text without blanks around it.
     pub fn trimmed(&self) -> &str {

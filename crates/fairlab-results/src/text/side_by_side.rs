@@ -104,17 +104,7 @@ fn word_shape(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn lines(text: &str) -> Vec<Line> {
-        text.lines()
-            .enumerate()
-            .map(|(i, text)| Line {
-                number: i + 1,
-                text: text.to_owned(),
-                is_shared: false,
-            })
-            .collect()
-    }
+    use crate::text::lines;
 
     #[test]
     fn two_outputs_beside_each_other_are_told_apart() {

@@ -1,5 +1,7 @@
 //! Two forms of the same code side by side: rows, their table, and the form in which they are kept.
 
+use std::fmt::Display;
+
 use fairlab::stats::table::{Align, Table, significant};
 use fairlab::stats::{
     Center, Comparison, ComparisonOptions, Direction, Sample, Verdict, adjust_for_many,
@@ -49,6 +51,14 @@ impl Compared {
             comparison,
         }
     }
+}
+
+/// How the rows of [`table`] were measured and tested.
+pub fn method(rounds: impl Display, confidence: impl Display) -> String {
+    format!(
+        "Medians of {rounds} interleaved rounds on this host; change with its {confidence}% \
+         bootstrap interval; p by Mann-Whitney U, adjusted (Holm)."
+    )
 }
 
 /// Adjusts p values for the number of rows that are read together.

@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 use anyhow::Result;
 use fairlab::kernel::{Feature, Kernel};
 use fairlab::sim::SimOptions;
-use fairlab::stats::table::{Rounding, ministat, percent};
+use fairlab::stats::table::ministat;
 use fairlab::stats::{Direction, Sample};
 use fairlab_bench::policy::rounds::ns_per_tick;
 use fairlab_bench::{TICK_UNIT, ticks};
@@ -220,16 +220,8 @@ impl Report {
             "{}",
             ministat(rows, Direction::LowerIsBetter).to_text()
         )?;
-        if let Some(i) = &figure.improvement {
-            let percent = |x| percent(x, Rounding::Nearest);
-            writeln!(
-                out,
-                "improvement of the mean over runs: {} % [{} %, {} %] at {}% confidence (bootstrap)",
-                percent(i.estimate),
-                percent(i.low),
-                percent(i.high),
-                self.confidence
-            )?;
+        if let Some(text) = figure.improvement_text(self.confidence) {
+            writeln!(out, "{text}")?;
         }
         Ok(())
     }

@@ -185,12 +185,7 @@ impl Report {
              fork and exec walk the domains and have one form"
         )?;
         write!(out, "{}", self.table().to_text())?;
-        writeln!(
-            out,
-            "Medians of {} interleaved rounds on this host; change with its {}% bootstrap interval; \
-             p by Mann-Whitney U, adjusted (Holm).",
-            self.rounds, self.confidence
-        )?;
+        writeln!(out, "{}", compared::method(self.rounds, self.confidence))?;
         writeln!(
             out,
             "\n{}",

@@ -189,12 +189,7 @@ impl Report {
             self.kernel
         )?;
         write!(out, "{}", compared::table(&self.nanos, FORMS).to_text())?;
-        writeln!(
-            out,
-            "Medians of {} interleaved rounds on this host; change with its {}% bootstrap interval; \
-             p by Mann-Whitney U, adjusted (Holm).",
-            self.rounds, self.confidence
-        )?;
+        writeln!(out, "{}", compared::method(self.rounds, self.confidence))?;
         writeln!(
             out,
             "\n{}",

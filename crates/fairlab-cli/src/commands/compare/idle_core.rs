@@ -1,5 +1,6 @@
 //! The cost of finding an idle core, per call: the table of the seed of this tool.
 
+use fairlab::stats::table::{Rounding, percent};
 use fairlab::stats::{Bootstrap, Center, Interval, Sample};
 use fairlab_experiment::{Outcome, SectionSamples};
 
@@ -22,6 +23,21 @@ pub struct Figure {
     /// By how much B is cheaper than A in the mean, as a part of A, with its interval over runs.
     /// `None` with fewer than two runs that had calls.
     pub improvement: Option<Interval>,
+}
+
+impl Figure {
+    /// The improvement in a line, `None` where there is none.
+    pub fn improvement_text(&self, confidence: f64) -> Option<String> {
+        let interval = self.improvement.as_ref()?;
+        let percent = |x| percent(x, Rounding::Nearest);
+        Some(format!(
+            "improvement of the mean over runs: {} % [{} %, {} %] at {confidence}% confidence \
+             (bootstrap)",
+            percent(interval.estimate),
+            percent(interval.low),
+            percent(interval.high),
+        ))
+    }
 }
 
 impl IdleCore {

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use fairlab::kernel::{Area, Difference};
-use fairlab::stats::table::{Align, Rounding, Table, ministat, percent, significant};
+use fairlab::stats::table::{Align, Table, ministat, significant};
 use fairlab::stats::{Direction, Verdict};
 use fairlab_bench::TICK_UNIT;
 use fairlab_experiment::{REPETITIONS, Row};
@@ -129,16 +129,8 @@ fn per_call(out: &mut Output, c: &Comparison<'_>, figure: &Figure) -> Result<()>
         "{}",
         ministat(rows, Direction::LowerIsBetter).to_text()
     )?;
-    if let Some(i) = &figure.improvement {
-        let percent = |x| percent(x, Rounding::Nearest);
-        writeln!(
-            out,
-            "improvement of the mean over runs: {} % [{} %, {} %] at {}% confidence (bootstrap)",
-            percent(i.estimate),
-            percent(i.low),
-            percent(i.high),
-            c.args.confidence
-        )?;
+    if let Some(text) = figure.improvement_text(c.args.confidence) {
+        writeln!(out, "{text}")?;
     }
     Ok(())
 }
