@@ -502,27 +502,40 @@ impl Auditor {
             // Still queued: it only stops to go to sleep.
             return;
         }
-        let picture = self.picture();
-        let waker = self.current(cpu);
         // After a loss a task that seems to sleep may run elsewhere, until it is seen again.
         let is_sure = self.lossy.is_empty()
             && self.last_loss.is_none_or(|loss| {
                 let seen = self.track.tasks.get(id).and_then(|task| task.seen);
                 seen.is_some_and(|seen| seen > loss)
             });
-        let task = self.track.tasks.get_mut(id);
-        task.waker = waker;
-        task.pending = Some(Pending {
-            time,
-            kind: Kind::Wakeup,
-            prev_cpu: Some(prev_cpu),
-            is_sure,
-            picture,
-        });
+        self.open(time, cpu, id, Kind::Wakeup, Some(prev_cpu), is_sure);
         // A task that still runs is about to sleep, or is not: its next event tells.
         if !matches!(status, Status::Running(_)) && self.map.is_online(prev_cpu) {
             self.queue(id, prev_cpu, time, true);
         }
+    }
+
+    /// A placement of the task begins on `cpu`: takes the picture of the moment.
+    fn open(
+        &mut self,
+        time: Timestamp,
+        cpu: CpuId,
+        id: TaskId,
+        kind: Kind,
+        prev_cpu: Option<CpuId>,
+        is_sure: bool,
+    ) {
+        let picture = self.picture();
+        let waker = self.current(cpu);
+        let task = self.track.tasks.get_mut(id);
+        task.waker = waker;
+        task.pending = Some(Pending {
+            time,
+            kind,
+            prev_cpu,
+            is_sure,
+            picture,
+        });
     }
 
     /// The task went to `cpu`: judges the placement that was open, if one was. `is_told` when the
@@ -598,18 +611,9 @@ impl Auditor {
             Status::Unknown | Status::Sleeping | Status::Dead => {
                 // No `sched_waking`: the moment of the placement is about now.
                 let prev = task.cpu;
-                let picture = self.picture();
-                let waker = self.current(cpu);
-                let task = self.track.tasks.get_mut(id);
-                task.waker = waker;
-                task.pending = Some(Pending {
-                    time,
-                    kind: Kind::Wakeup,
-                    prev_cpu: prev,
-                    // Where others begin with `sched_waking`, this one's was lost.
-                    is_sure: !self.totals.has_waking,
-                    picture,
-                });
+                // Where others begin with `sched_waking`, this one's was lost.
+                let is_sure = !self.totals.has_waking;
+                self.open(time, cpu, id, Kind::Wakeup, prev, is_sure);
                 self.settle(id, target, true);
                 self.queue(id, target, time, true);
                 if let Some(prev) = prev {
@@ -625,17 +629,7 @@ impl Auditor {
             return;
         }
         self.dequeue(id);
-        let picture = self.picture();
-        let waker = self.current(cpu);
-        let task = self.track.tasks.get_mut(id);
-        task.waker = waker;
-        task.pending = Some(Pending {
-            time,
-            kind: Kind::Fork,
-            prev_cpu: None,
-            is_sure: true,
-            picture,
-        });
+        self.open(time, cpu, id, Kind::Fork, None, true);
         self.settle(id, target, true);
         self.queue(id, target, time, true);
     }

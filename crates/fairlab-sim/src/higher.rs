@@ -3,7 +3,6 @@
 //! Differs from Linux: real-time tasks are not pushed to CPUs that run less important ones, nor
 //! pulled; deadline tasks have no budget.
 
-use fairlab_event::EventKind;
 use fairlab_runqueue::{
     Change, DequeueFlags, EnqueueFlags, HigherClass, Policy, ROUND_ROBIN_SLICE, Resched,
 };
@@ -99,18 +98,7 @@ impl Engine<'_> {
         let idle_before = target.curr.is_none();
         target.higher.push_back(id.0, class);
         let preempts = idle_before || target.curr_higher.is_none_or(|curr| class.preempts(curr));
-        let kind = if new {
-            EventKind::WakeupNew {
-                task: id,
-                target: cpu,
-            }
-        } else {
-            EventKind::Wakeup {
-                task: id,
-                target: cpu,
-            }
-        };
-        self.emit(this, kind);
+        self.emit_woken(this, id, cpu, new);
         self.note_idle(cpu);
         if idle_before {
             self.end_idle_period(cpu);

@@ -279,6 +279,16 @@ impl Engine<'_> {
         self.emit(this, EventKind::Migrate { task: id, from, to });
     }
 
+    /// Tells that a task is queued on `target`, by a wakeup or because it is new.
+    pub(crate) fn emit_woken(&mut self, this: CpuId, task: TaskId, target: CpuId, new: bool) {
+        let kind = if new {
+            EventKind::WakeupNew { task, target }
+        } else {
+            EventKind::Wakeup { task, target }
+        };
+        self.emit(this, kind);
+    }
+
     /// Puts a task on the queue of `cpu`, and decides preemption there.
     pub(crate) fn activate(
         &mut self,
@@ -297,18 +307,7 @@ impl Engine<'_> {
             task.woken_at = Some(now);
         }
         task.enter(Phase::Runnable, now);
-        let kind = if new {
-            EventKind::WakeupNew {
-                task: id,
-                target: cpu,
-            }
-        } else {
-            EventKind::Wakeup {
-                task: id,
-                target: cpu,
-            }
-        };
-        self.emit(this, kind);
+        self.emit_woken(this, id, cpu, new);
         self.note_idle(cpu);
         if !new {
             self.note_overutilized(cpu);

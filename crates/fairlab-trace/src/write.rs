@@ -75,7 +75,8 @@ pub struct Unsaid {
 /// One way to write events down.
 trait Form {
     fn begin(&mut self, about: &About, out: &mut Vec<u8>);
-    /// Appends `event`; `state` is what was true just before it.
+    /// Appends `event`, which says something beside what the state keeps; `state` is what was true
+    /// just before it.
     fn event(
         &mut self,
         event: &SchedEvent,
@@ -136,7 +137,13 @@ impl<W: Write> TraceWriter<W> {
     /// # Errors
     /// Those of the file.
     pub fn event(&mut self, event: &SchedEvent, names: &Names) -> io::Result<()> {
-        if self.form.event(event, &self.state, names, &mut self.buffer) == Said::No {
+        let is_silent = match event.kind {
+            EventKind::Running { .. } | EventKind::Priority { .. } => true,
+            // Every event of the task will carry it; only a change is told by itself.
+            EventKind::Named { task, .. } => self.state.name(task).is_none(),
+            _ => false,
+        };
+        if !is_silent && self.form.event(event, &self.state, names, &mut self.buffer) == Said::No {
             self.unsaid.events += 1;
         }
         self.state.follow(event);
@@ -157,9 +164,4 @@ impl<W: Write> TraceWriter<W> {
         self.out.flush()?;
         Ok((self.out, self.unsaid))
     }
-}
-
-/// Does the event say something that only the writer's state keeps?
-const fn is_for_state(kind: &EventKind) -> bool {
-    matches!(kind, EventKind::Running { .. } | EventKind::Priority { .. })
 }

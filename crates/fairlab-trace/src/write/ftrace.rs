@@ -4,7 +4,7 @@ use fairlab_event::{DelayCause, EventKind, SchedEvent};
 use fairlab_units::{CpuId, TaskId};
 
 use super::state::{Comm, Printed, State, push_number, push_padded};
-use super::{About, Form, Said, is_for_state};
+use super::{About, Form, Said};
 use crate::names::Names;
 use crate::state;
 
@@ -42,15 +42,8 @@ impl Form for Ftrace {
         names: &Names,
         out: &mut Vec<u8>,
     ) -> Said {
-        if is_for_state(&event.kind) {
-            return Said::Yes;
-        }
         if let EventKind::Lost { count } = event.kind {
             lost(event.cpu, count, out);
-            return Said::Yes;
-        }
-        let is_first_name = |task| state.name(task).is_none();
-        if matches!(event.kind, EventKind::Named { task, .. } if is_first_name(task)) {
             return Said::Yes;
         }
         let start = out.len();

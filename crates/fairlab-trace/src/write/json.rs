@@ -7,16 +7,13 @@ use fairlab_event::{DelayCause, EventKind, SchedEvent};
 use fairlab_units::{CpuId, TaskId, Timestamp};
 
 use super::state::{Comm, Printed, State, push_number, push_padded};
-use super::{About, Form, Said, is_for_state};
+use super::{About, Form, Said};
 use crate::names::Names;
 use crate::state;
 
 /// The form.
 #[derive(Default)]
 pub(super) struct Json {
-    /// By CPU: since when its task runs.
-    since: Vec<Timestamp>,
-    last: Timestamp,
     has_events: bool,
 }
 
@@ -214,7 +211,7 @@ impl Json {
         out: &mut Vec<u8>,
     ) {
         let Some(task) = task else { return };
-        let start = self.since.get(cpu.index()).copied().unwrap_or_default();
+        let start = state.since(cpu);
         self.open(out, "X", cpu, start);
         out.extend_from_slice(b",\"dur\":");
         micros(out, end.0.saturating_sub(start.0));
@@ -229,14 +226,6 @@ impl Json {
         fields.has_some = false;
         fields.number("pid", u64::from(task.pid));
         fields.out.extend_from_slice(b"}}");
-    }
-
-    fn began(&mut self, cpu: CpuId, time: Timestamp) {
-        let index = cpu.index();
-        if index >= self.since.len() {
-            self.since.resize(index + 1, Timestamp::default());
-        }
-        self.since[index] = time;
     }
 }
 
@@ -269,15 +258,6 @@ impl Form for Json {
         names: &Names,
         out: &mut Vec<u8>,
     ) -> Said {
-        self.last = event.time;
-        if let EventKind::Running { .. } = event.kind {
-            self.began(event.cpu, event.time);
-        }
-        if is_for_state(&event.kind)
-            || matches!(event.kind, EventKind::Named { task, .. } if state.name(task).is_none())
-        {
-            return Said::Yes;
-        }
         let Some(name) = name(&event.kind) else {
             return Said::No;
         };
@@ -298,15 +278,13 @@ impl Form for Json {
         out.extend_from_slice(b"}}");
         if let EventKind::Switch { prev, .. } = event.kind {
             self.slice(prev, event.cpu, event.time, state, names, out);
-            self.began(event.cpu, event.time);
         }
         Said::Yes
     }
 
     fn end(&mut self, state: &State, names: &Names, out: &mut Vec<u8>) {
-        for cpu in 0..self.since.len() {
-            let cpu = CpuId(cpu as u32);
-            self.slice(state.running(cpu), cpu, self.last, state, names, out);
+        for (cpu, task) in state.all_running() {
+            self.slice(task, cpu, state.now(), state, names, out);
         }
         out.extend_from_slice(b"\n]}\n");
     }

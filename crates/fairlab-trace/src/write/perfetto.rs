@@ -11,7 +11,7 @@ use fairlab_event::{EventKind, SchedEvent};
 use fairlab_units::CpuId;
 
 use super::state::{Comm, Printed, State, push_number};
-use super::{About, Form, Said, is_for_state};
+use super::{About, Form, Said};
 use crate::names::Names;
 use crate::state;
 
@@ -234,12 +234,6 @@ impl Form for Perfetto {
         names: &Names,
         out: &mut Vec<u8>,
     ) -> Said {
-        if is_for_state(&event.kind) {
-            return Said::Yes;
-        }
-        if matches!(event.kind, EventKind::Named { task, .. } if state.name(task).is_none()) {
-            return Said::Yes;
-        }
         let index = event.cpu.index();
         if index >= self.bundles.len() {
             self.bundles.resize_with(index + 1, Bundle::default);

@@ -1,7 +1,7 @@
 //! What an event's line says beside the event: names, priorities, who runs on the CPU.
 
 use fairlab_event::{EventKind, NameId, SchedEvent};
-use fairlab_units::{CpuId, TaskId};
+use fairlab_units::{CpuId, TaskId, Timestamp};
 
 use crate::names::Names;
 
@@ -30,12 +30,15 @@ const UNKNOWN: Known = Known {
 #[derive(Debug, Default)]
 pub(super) struct State {
     tasks: Vec<Known>,
-    running: Vec<Option<TaskId>>,
+    /// By CPU: its task, and since when it runs.
+    running: Vec<(Option<TaskId>, Timestamp)>,
+    now: Timestamp,
 }
 
 impl State {
     /// Takes `event` in.
     pub(super) fn follow(&mut self, event: &SchedEvent) {
+        self.now = event.time;
         match event.kind {
             EventKind::Switch { next, .. } => self.runs(event.cpu, next),
             EventKind::Running { task } => self.runs(event.cpu, task),
@@ -59,9 +62,9 @@ impl State {
             return;
         }
         if index >= self.running.len() {
-            self.running.resize(index + 1, None);
+            self.running.resize(index + 1, (None, Timestamp::ZERO));
         }
-        self.running[index] = task;
+        self.running[index] = (task, self.now);
     }
 
     fn task_mut(&mut self, task: TaskId) -> Option<&mut Known> {
@@ -77,7 +80,26 @@ impl State {
 
     /// Who runs on `cpu`; the idle task when nothing was told.
     pub(super) fn running(&self, cpu: CpuId) -> Option<TaskId> {
-        self.running.get(cpu.index()).copied().flatten()
+        self.running.get(cpu.index()).and_then(|(task, _)| *task)
+    }
+
+    /// Since when what runs on `cpu` does so; the beginning of time when nothing was told.
+    pub(super) fn since(&self, cpu: CpuId) -> Timestamp {
+        self.running
+            .get(cpu.index())
+            .map_or(Timestamp::ZERO, |(_, since)| *since)
+    }
+
+    /// The CPUs of which something was told, and what they run.
+    pub(super) fn all_running(&self) -> impl Iterator<Item = (CpuId, Option<TaskId>)> + '_ {
+        (0..)
+            .map(CpuId)
+            .zip(self.running.iter().map(|(task, _)| *task))
+    }
+
+    /// Time of the last event.
+    pub(super) const fn now(&self) -> Timestamp {
+        self.now
     }
 
     fn known(&self, task: TaskId) -> Known {
