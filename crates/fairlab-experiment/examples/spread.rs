@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use fairlab_event::{EventKind, SchedEvent};
 use fairlab_kernel::{Kernel, Release};
 use fairlab_machines::{LoadOptions, load};
-use fairlab_sim::{Observer, SimOptions, run};
+use fairlab_sim::{Distance, Distances, Observer, SimOptions, run};
 use fairlab_stats::table::{Align, Table};
 use fairlab_topology::Machine;
 use fairlab_topology::domains::{BuildOptions, build};
@@ -34,6 +34,10 @@ struct Spread {
     since: Option<Timestamp>,
     moves: u64,
     moves_before: u64,
+    /// Of these, moves to another core.
+    far: u64,
+    far_before: u64,
+    distances: Distances,
     /// CPU time without a task while another CPU has more than one, in ns times CPUs.
     wasted: u128,
     last: Timestamp,
@@ -42,7 +46,8 @@ struct Spread {
 }
 
 impl Spread {
-    fn new(cpus: usize, nr_ids: usize, tasks: usize) -> Self {
+    fn new(machine: &Machine, tasks: usize) -> Self {
+        let (cpus, nr_ids) = (machine.online().weight(), machine.nr_cpu_ids());
         let limit = (2 * tasks.div_ceil(cpus)) as u32;
         Self {
             at: BTreeMap::new(),
@@ -53,6 +58,9 @@ impl Spread {
             since: None,
             moves: 0,
             moves_before: 0,
+            far: 0,
+            far_before: 0,
+            distances: Distances::of(machine),
             wasted: 0,
             last: Timestamp::ZERO,
             hogs: tasks as u32,
@@ -73,6 +81,7 @@ impl Spread {
         if spread && self.since.is_none() {
             self.since = Some(now);
             self.moves_before = self.moves;
+            self.far_before = self.far;
         } else if !spread {
             self.since = None;
         }
@@ -91,6 +100,7 @@ impl Observer for Spread {
             }
             EventKind::Migrate { task, from, to } if task.0 < self.hogs => {
                 self.moves += 1;
+                self.far += u64::from(self.distances.between(from, to) > Distance::SameCore);
                 self.at.insert(task, to);
                 self.add(from, -1);
                 self.add(to, 1);
@@ -141,6 +151,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ("spread after", Align::Right),
             ("moves until then", Align::Right),
             ("moves/s after", Align::Right),
+            ("to other cores", Align::Right),
             ("idle until then, CPU-s", Align::Right),
             ("least, most at end", Align::Right),
         ]);
@@ -151,30 +162,38 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             if let Some(ms) = every_ms {
                 add_housekeeping(&mut workload, &machine, ms);
             }
-            let mut spread = Spread::new(cpus, machine.nr_cpu_ids(), tasks);
+            let mut spread = Spread::new(&machine, tasks);
             let options = SimOptions::new(kernel, 1);
             run(&machine, &domains, &workload, &options, &mut spread, None)?;
             let online = machine.online();
             let counts = || online.iter().map(|c| spread.tasks[c.index()]);
             let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
             let wasted = spread.wasted as f64 / 1e9;
-            let (after, until, per_second) = match spread.since {
+            let (after, until, per_second, far) = match spread.since {
                 Some(since) => {
                     let rest = seconds as f64 - since.0 as f64 / 1e9;
-                    let later = (spread.moves - spread.moves_before) as f64;
+                    let rate =
+                        |all: u64, before: u64| format!("{:.1}", (all - before) as f64 / rest);
                     (
                         format!("{:.3} s", since.0 as f64 / 1e9),
                         spread.moves_before.to_string(),
-                        format!("{:.1}", later / rest),
+                        rate(spread.moves, spread.moves_before),
+                        rate(spread.far, spread.far_before),
                     )
                 }
-                None => ("not".to_owned(), spread.moves.to_string(), "-".to_owned()),
+                None => (
+                    "not".to_owned(),
+                    spread.moves.to_string(),
+                    "-".to_owned(),
+                    "-".to_owned(),
+                ),
             };
             table.row([
                 release.name().to_owned(),
                 after,
                 until,
                 per_second,
+                far,
                 format!("{wasted:.2}"),
                 format!("{least}, {most}"),
             ]);

@@ -3,13 +3,16 @@
 //! A pass sees and changes queues through [`Ops`]; what it has to tell others (moves, requests to
 //! reschedule, stoppers to start) is collected and carried out when it is over.
 
+use fairlab_kernel::Kernel;
 use fairlab_policy::balance::{
-    Attempt, BalanceCost, BalanceOps, BalanceTask, BalanceView, Balancer, CapacityLoss, IdleKind,
-    Kick, NumaFaults,
+    Attempt, BalanceCost, BalanceOps, BalanceState, BalanceTask, BalanceView, Balancer,
+    CapacityLoss, IdleKind, Kick, NumaFaults, interval::balance_interval,
 };
 use fairlab_policy::numa::{Choice, Faults, NumaView, choose_cpu};
 use fairlab_rng::Rng;
 use fairlab_runqueue::{Policy, Resched};
+use fairlab_topology::Domains;
+use fairlab_topology::domains::DomainId;
 use fairlab_units::{CpuId, CpuMask, Nanos, TaskId, Timestamp};
 
 use crate::costs::{CostTable, Distance};
@@ -320,6 +323,27 @@ impl BalanceOps for Ops<'_, '_> {
     }
 }
 
+/// Puts the last attempt of every domain at some moment of its past interval.
+///
+/// Domains that were all built at one moment would all be due in one jiffy: every idle CPU would
+/// use its turn in the pass in which only the first idle CPU of a node may pull, and tasks would
+/// cross nodes once per interval. On a machine that has been up, where each CPU was busy at other
+/// times, the turns are spread.
+pub(crate) fn scatter(state: &mut BalanceState, domains: &Domains, kernel: &Kernel, seed: u64) {
+    let mut rng = Rng::stream(seed, "balance turns");
+    for id in (0..domains.domains().len()).map(|i| DomainId(i as u32)) {
+        let interval = balance_interval(
+            kernel,
+            domains.domain(id),
+            state.domain(id),
+            false,
+            state.max_interval,
+        );
+        let domain = state.domain_mut(id);
+        domain.last_balance -= rng.below(interval);
+    }
+}
+
 /// Time that a pass took.
 fn balance_time(costs: &CostTable, cost: &BalanceCost) -> Nanos {
     let probe = costs.probe[Distance::SameNode as usize].0;
@@ -458,5 +482,58 @@ impl Engine<'_> {
             ((), outcome.cost)
         });
         self.restart(cpu);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use fairlab_kernel::Release;
+    use fairlab_topology::domains::{BuildOptions, DomainFlags, build};
+    use fairlab_topology::{Arch, Cpu, MachineBuilder, Node};
+    use fairlab_units::NodeId;
+
+    use super::*;
+
+    #[test]
+    fn turns_of_one_level_lie_anywhere_in_the_past_interval() {
+        let cpus = (0..64u32)
+            .map(|n| Cpu {
+                core: n,
+                llc: Some(n / 32),
+                node: NodeId(n / 32),
+                ..Cpu::new(CpuId(n))
+            })
+            .collect();
+        let node = |id, distances: [u32; 2]| Node {
+            id: NodeId(id),
+            memory_kb: None,
+            distances: distances.into(),
+        };
+        let builder = MachineBuilder {
+            name: "two nodes".into(),
+            arch: Arch::X86,
+            cpus,
+            nodes: vec![node(0, [10, 20]), node(1, [20, 10])],
+            ..MachineBuilder::default()
+        };
+        let machine = builder.build().unwrap();
+        let kernel = Kernel::of(Release::V6_12);
+        let domains = build(&machine, &kernel, &BuildOptions::default()).unwrap();
+        let start = 10_000;
+        let mut state = BalanceState::new(&domains, &kernel, start, 64);
+        scatter(&mut state, &domains, &kernel, 1);
+        let mut turns = BTreeSet::new();
+        for (index, domain) in domains.domains().iter().enumerate() {
+            let since = start - state.domain(DomainId(index as u32)).last_balance;
+            let interval = u64::from(domain.min_interval) * kernel.tunables.hz / 1_000;
+            assert!(since < interval, "{since} of {interval}");
+            if domain.flags.has(DomainFlags::NUMA) {
+                turns.insert(since);
+            }
+        }
+        // 64 draws from 16 jiffies: a jiffy stays empty with a probability of 16 * (15/16)^64 < 0.3.
+        assert!(turns.len() > 10, "{turns:?}");
     }
 }

@@ -19,6 +19,7 @@ use fairlab_workload::Program;
 
 use crate::census::Wish;
 use crate::engine::Engine;
+use crate::world::JIFFIES_AT_START;
 
 /// Run time that fades, and the epoch up to which it has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -171,7 +172,7 @@ impl CacheAware {
 
 impl Engine<'_> {
     fn epoch(&self) -> u64 {
-        self.world.jiffies / self.cache.period
+        (self.world.jiffies - JIFFIES_AT_START) / self.cache.period
     }
 
     /// Books the run time of the running fair task of `cpu`, and renews its preference.

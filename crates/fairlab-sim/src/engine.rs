@@ -14,7 +14,7 @@ use fairlab_units::{CpuId, Nanos, PerCpu, TaskId, Timestamp};
 use fairlab_workload::{End, ProgramId, Workload};
 
 use crate::attributes::SpreadOver;
-use crate::balance::Action;
+use crate::balance::{Action, scatter};
 use crate::cache_aware::CacheAware;
 use crate::census::Census;
 use crate::costs::{CostTable, Distances, mask_words};
@@ -29,7 +29,7 @@ use crate::numa::NumaTask;
 use crate::observer::{Observer, SectionTimer};
 use crate::resources::Resources;
 use crate::task::{Phase, Task};
-use crate::world::{AllowedId, IdleTask, Shared, World, jiffies_at};
+use crate::world::{AllowedId, IdleTask, JIFFIES_AT_START, Shared, World, jiffies_at};
 
 /// How a run is set up, beside machine and workload.
 #[derive(Clone, Debug)]
@@ -238,7 +238,8 @@ impl<'a> Engine<'a> {
         // A machine that has idled for long: every hint is set, and the balancer has found the LLCs
         // empty, so that a wakeup may scan all of them.
         let mut shared = vec![Shared::default(); domains.nr_shared()];
-        let mut balance = BalanceState::new(domains, &kernel, 0, online.weight());
+        let mut balance = BalanceState::new(domains, &kernel, JIFFIES_AT_START, online.weight());
+        scatter(&mut balance, domains, &kernel, options.seed);
         for cpu in &online {
             let cached = domains.cached(cpu);
             if let Some(id) = cached.llc_shared {
@@ -261,7 +262,7 @@ impl<'a> Engine<'a> {
                 active: online.clone(),
                 all: online,
                 masks,
-                jiffies: 0,
+                jiffies: JIFFIES_AT_START,
                 nodes,
                 node_cpus,
                 perf: crate::energy::perf_domains(machine, domains, &kernel),

@@ -318,7 +318,11 @@ pub(crate) fn context(this: CpuId, prev: CpuId, flags: u32, in_task: bool) -> Co
     }
 }
 
-/// Ticks since the start at `now`.
+/// Ticks that had passed when the run starts: more than the longest balancing interval of any
+/// machine, so that the times of the past are not negative.
+pub(crate) const JIFFIES_AT_START: u64 = 3_600_000;
+
+/// Ticks since the machine came up at `now`.
 pub(crate) fn jiffies_at(now: Timestamp, tick: u64) -> u64 {
-    now.0 / tick
+    JIFFIES_AT_START + now.0 / tick
 }
