@@ -136,6 +136,15 @@ pub enum EventKind {
         /// Its name.
         name: NameId,
     },
+    /// The task is a thread of the process with the number of `process` (`tgid`), which is its own for
+    /// a process's first thread. No tracepoint says it; recordings that know it tell it once, before
+    /// the first event of the task, and again when it changes.
+    Process {
+        /// The task.
+        task: TaskId,
+        /// The first thread of its process.
+        process: TaskId,
+    },
     /// The task has this kernel priority from now on: 0 to 99 real-time, 100 to 139 nice -20 to 19,
     /// negative deadline. Comes once and on every change, as [`Self::Named`].
     Priority {
@@ -199,6 +208,10 @@ impl EventKind {
             Self::Fork { parent, child } => {
                 *parent = number(*parent);
                 *child = number(*child);
+            }
+            Self::Process { task, process } => {
+                *task = number(*task);
+                *process = number(*process);
             }
             Self::Running { task } => *task = task.map(&number),
             Self::Waking { task, .. }

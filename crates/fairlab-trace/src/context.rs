@@ -47,8 +47,13 @@ impl Context {
             return task.name;
         }
         task.comm = packed;
+        let known = NameId(task.name);
         let end = comm.iter().position(|&byte| byte == 0).unwrap_or(16);
-        let name = self.names.intern(&comm[..end]).0;
+        let comm = &comm[..end];
+        if is_worker_of(self.names.get(known).as_bytes(), comm) {
+            return known.0;
+        }
+        let name = self.names.intern(comm).0;
         self.tasks.get(pid).name = name;
         name
     }
@@ -74,5 +79,30 @@ impl Context {
             from: Timestamp(from),
             to: Timestamp(to),
         });
+    }
+}
+
+/// Is `name` the kernel worker `comm` with the name of its work behind it? /proc, and what recorders
+/// take from there, calls `kworker/0:1` `kworker/0:1-events`.
+fn is_worker_of(name: &[u8], comm: &[u8]) -> bool {
+    comm.starts_with(b"kworker/")
+        && name
+            .strip_prefix(comm)
+            .is_some_and(|work| matches!(work.first(), Some(b'-' | b'+')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_keeps_the_name_of_its_work() {
+        let mut ctx = Context::new();
+        let full = ctx.comm(7, b"kworker/0:1-eve");
+        assert_eq!(ctx.comm16(7, *b"kworker/0:1\0\0\0\0\0"), full);
+        assert_eq!(ctx.comm16(7, *b"kworker/0:1\0\0\0\0\0"), full);
+        assert_ne!(ctx.comm16(7, *b"kworker/0:2\0\0\0\0\0"), full);
+        let shell = ctx.comm(8, b"sh-like");
+        assert_ne!(ctx.comm16(8, *b"sh\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), shell);
     }
 }

@@ -38,6 +38,11 @@ impl Emitter {
             let name = ctx.tasks.get(raw.current).name;
             Self::tell(raw.current, name, NO_PRIO, time, cpu, ctx, out);
         }
+        match raw.kind {
+            RawKind::Process => ctx.tasks.get(raw.a).process = raw.value as u32,
+            RawKind::Fork if raw.value != 0 => ctx.tasks.get(raw.b).process = raw.value as u32,
+            _ => {}
+        }
         Self::tell(raw.a, raw.a_name, raw.a_prio, time, cpu, ctx, out);
         Self::tell(raw.b, raw.b_name, raw.b_prio, time, cpu, ctx, out);
         if let Some(kind) = Self::kind(raw, time, ctx) {
@@ -75,7 +80,7 @@ impl Emitter {
         false
     }
 
-    /// Names the task and its priority if they are new.
+    /// Tells the task's process, name and priority if they are new.
     #[inline]
     fn tell(
         pid: u32,
@@ -91,6 +96,14 @@ impl Emitter {
         }
         let known = ctx.tasks.get(pid);
         let task = TaskId(pid);
+        if known.process != known.told_process {
+            known.told_process = known.process;
+            let kind = EventKind::Process {
+                task,
+                process: TaskId(known.process),
+            };
+            out.push(SchedEvent { time, cpu, kind });
+        }
         if name != NONE && name != known.told_name {
             known.told_name = name;
             let kind = EventKind::Named {
@@ -143,7 +156,7 @@ impl Emitter {
             }),
             RawKind::Exec => Some(EventKind::Exec { task: task(raw.a)? }),
             RawKind::Exit => Some(EventKind::Exit { task: task(raw.a)? }),
-            RawKind::Named => None,
+            RawKind::Named | RawKind::Process => None,
             RawKind::StatRuntime => Some(EventKind::StatRuntime {
                 task: task(raw.a)?,
                 runtime: Nanos(raw.value),

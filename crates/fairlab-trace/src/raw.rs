@@ -70,11 +70,14 @@ pub(crate) enum RawKind {
     WakeupNew,
     /// `value`: from in the upper half, to in the lower one.
     Migrate,
+    /// `value`: the child's process, 0 where nothing tells it.
     Fork,
     Exec,
     Exit,
     /// Only names and priorities.
     Named,
+    /// Like that, and `value` is the task's process.
+    Process,
     /// `value`: ns.
     StatRuntime,
     /// `value`: ns.

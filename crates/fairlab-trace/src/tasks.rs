@@ -1,4 +1,4 @@
-//! What is known of each task: the name that was last decoded, and what was last delivered.
+//! What is known of each task: the name that was last decoded, its process, and what was last delivered.
 
 use std::collections::HashMap;
 
@@ -13,6 +13,10 @@ pub(crate) struct Task {
     pub name: u32,
     /// The name that was last delivered, or [`NONE`].
     pub told_name: u32,
+    /// The process that it is a thread of, or [`NONE`].
+    pub process: u32,
+    /// The process that was last delivered, or [`NONE`].
+    pub told_process: u32,
     /// The priority that was last delivered, or [`NO_PRIO`].
     pub told_prio: i16,
 }
@@ -21,6 +25,8 @@ const FRESH: Task = Task {
     comm: 0,
     name: NONE,
     told_name: NONE,
+    process: NONE,
+    told_process: NONE,
     told_prio: NO_PRIO,
 };
 

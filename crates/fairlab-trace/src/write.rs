@@ -138,7 +138,9 @@ impl<W: Write> TraceWriter<W> {
     /// Those of the file.
     pub fn event(&mut self, event: &SchedEvent, names: &Names) -> io::Result<()> {
         let is_silent = match event.kind {
-            EventKind::Running { .. } | EventKind::Priority { .. } => true,
+            EventKind::Running { .. } | EventKind::Priority { .. } | EventKind::Process { .. } => {
+                true
+            }
             // Every event of the task will carry it; only a change is told by itself.
             EventKind::Named { task, .. } => self.state.name(task).is_none(),
             _ => false,

@@ -397,30 +397,43 @@ impl SampleDecoder {
                 Some(RawEvent::lost(time, on_cpu, Some(count)))
             }
             record::COMM => {
-                let tid = word(4)?;
+                let (process, tid) = (word(0)?, word(4)?);
                 let text = body.get(8..)?;
                 let end = memchr::memchr(0, text)?;
                 let name = ctx.comm(tid, &text[..end]);
                 // What perf says of tasks that ran before has no time; it names them once they are seen.
-                let time = time.filter(|&time| time > 0)?;
-                let mut event = RawEvent::new(time, on_cpu, RawKind::Named);
+                let Some(time) = time.filter(|&time| time > 0) else {
+                    ctx.tasks.get(tid).process = process;
+                    return None;
+                };
+                let mut event = RawEvent::new(time, on_cpu, RawKind::Process);
+                event.value = u64::from(process);
                 event.a = tid;
                 event.a_name = name;
                 Some(event)
             }
             record::FORK | record::EXIT => {
-                let time = self.endian.u64(body, 16).filter(|&time| time > 0)?;
-                let (tid, parent) = (word(8)?, word(12)?);
-                if (kind == record::FORK && self.has_fork)
-                    || (kind == record::EXIT && self.has_exit)
-                    || cpu.is_none()
-                {
+                let (process, tid, parent) = (word(0)?, word(8)?, word(12)?);
+                let Some(time) = self.endian.u64(body, 16).filter(|&time| time > 0) else {
+                    if kind == record::FORK {
+                        ctx.tasks.get(tid).process = process;
+                    }
                     return None;
+                };
+                if (kind == record::EXIT && self.has_exit) || cpu.is_none() {
+                    return None;
+                }
+                if kind == record::FORK && self.has_fork {
+                    let mut event = RawEvent::new(time, on_cpu, RawKind::Process);
+                    event.value = u64::from(process);
+                    event.a = tid;
+                    return Some(event);
                 }
                 let mut event = RawEvent::new(time, on_cpu, RawKind::Exit);
                 event.a = tid;
                 if kind == record::FORK {
                     event.kind = RawKind::Fork;
+                    event.value = u64::from(process);
                     event.a = parent;
                     event.b = tid;
                 }

@@ -77,6 +77,7 @@ pub fn tasks(kind: &EventKind) -> [Option<TaskId>; 2] {
         | EventKind::Exec { task }
         | EventKind::Exit { task }
         | EventKind::Named { task, .. }
+        | EventKind::Process { task, .. }
         | EventKind::Priority { task, .. }
         | EventKind::StatRuntime { task, .. }
         | EventKind::StatDelay { task, .. } => [Some(task), None],

@@ -111,6 +111,10 @@ fn describe(event: &SchedEvent, comms: &Comms, names: &Names) -> (&'static str, 
         EventKind::Exec { task } => ("exec", who(task)),
         EventKind::Exit { task } => ("exit", who(task)),
         EventKind::Named { task, name } => ("named", format!("{} is {}", task.0, names.get(name))),
+        EventKind::Process { task, process } => (
+            "process",
+            format!("{} is a thread of {}", who(task), process.0),
+        ),
         EventKind::Priority { task, prio } => ("priority", format!("{} has {prio}", who(task))),
         EventKind::StatRuntime { task, runtime } => {
             ("ran", format!("{} for {} ns", who(task), runtime.0))
