@@ -104,6 +104,7 @@ const MACHINES: &str = "fairlab-machines";
 const BENCH: &str = "fairlab-bench";
 const RESULTS: &str = "fairlab-results";
 const TRACE: &str = "fairlab-trace";
+const VIEWS: &str = "fairlab-views";
 const LAYOUT: &str = "fairlab-layout";
 const FACADE: &str = "fairlab";
 
@@ -134,6 +135,7 @@ pub const ARROWS: &[Row] = &[
     row(4, RESULTS,       &[STATS]).and_others(),
     row(4, BENCH,         &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, STATS, POLICY]).and_others(),
     row(4, TRACE,         &[UNITS, EVENT]).and_others(),
+    row(4, VIEWS,         &[UNITS, EVENT, TRACE]),
     row(4, LAYOUT,        &[]).and_others(),
     // 5: faces
     row(5, FACADE,        &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD, SIM]),

@@ -21,8 +21,11 @@ pub struct SchedEvent {
 /// Why a task leaves its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SwitchState {
-    /// Still runnable: preempted, or it yielded (`R`, `R+`).
+    /// Still runnable (`R`): it yielded, or its turn was over. Recordings that do not tell one from
+    /// the other say this of preempted tasks, too.
     Runnable,
+    /// Still runnable, and taken off the CPU where it could not know (`R+`).
+    Preempted,
     /// It sleeps (`S`).
     Sleeping,
     /// It has exited (`X`).
@@ -47,7 +50,7 @@ impl SwitchState {
     /// Is the task still on the queue?
     #[must_use]
     pub const fn is_runnable(self) -> bool {
-        matches!(self, Self::Runnable)
+        matches!(self, Self::Runnable | Self::Preempted)
     }
 }
 
@@ -144,6 +147,8 @@ pub enum EventKind {
         task: TaskId,
         /// The first thread of its process.
         process: TaskId,
+        /// The task that made it, where the recording knows (0 for the first tasks of a kernel).
+        parent: Option<TaskId>,
     },
     /// The task has this kernel priority from now on: 0 to 99 real-time, 100 to 139 nice -20 to 19,
     /// negative deadline. Comes once and on every change, as [`Self::Named`].
@@ -209,8 +214,13 @@ impl EventKind {
                 *parent = number(*parent);
                 *child = number(*child);
             }
-            Self::Process { task, process } => {
+            Self::Process {
+                task,
+                process,
+                parent,
+            } => {
                 *task = number(*task);
+                *parent = parent.map(&number);
                 *process = number(*process);
             }
             Self::Running { task } => *task = task.map(&number),

@@ -62,7 +62,8 @@ impl Context {
     pub(crate) fn comm(&mut self, pid: u32, comm: &[u8]) -> u32 {
         let task = self.tasks.get(pid);
         let known = task.name;
-        if self.names.is(NameId(known), comm) {
+        let text = self.names.get(NameId(known)).as_bytes();
+        if known != crate::raw::NONE && (text == comm || is_worker_of(text, comm)) {
             return known;
         }
         let name = self.names.intern(comm).0;

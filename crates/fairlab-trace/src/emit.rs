@@ -33,14 +33,22 @@ impl Emitter {
         }
         let time = Timestamp(self.last);
         let cpu = CpuId(raw.cpu);
-        if self.track(raw, time, out) && raw.current != 0 {
+        if raw.kind != RawKind::Process && self.track(raw, time, out) && raw.current != 0 {
             // A name that no event will tell, from the tables of the recording.
             let name = ctx.tasks.get(raw.current).name;
             Self::tell(raw.current, name, NO_PRIO, time, cpu, ctx, out);
         }
         match raw.kind {
-            RawKind::Process => ctx.tasks.get(raw.a).process = raw.value as u32,
-            RawKind::Fork if raw.value != 0 => ctx.tasks.get(raw.b).process = raw.value as u32,
+            RawKind::Process => {
+                ctx.tasks.belongs(raw.a, raw.value as u32, raw.current);
+                if raw.a_name == NONE {
+                    // A new task; the event of the fork tells it.
+                    return;
+                }
+            }
+            RawKind::Fork if raw.value != 0 => {
+                ctx.tasks.belongs(raw.b, raw.value as u32, raw.a);
+            }
             _ => {}
         }
         Self::tell(raw.a, raw.a_name, raw.a_prio, time, cpu, ctx, out);
@@ -101,6 +109,7 @@ impl Emitter {
             let kind = EventKind::Process {
                 task,
                 process: TaskId(known.process),
+                parent: (known.parent != NONE).then_some(TaskId(known.parent)),
             };
             out.push(SchedEvent { time, cpu, kind });
         }

@@ -44,11 +44,4 @@ impl Names {
         self.ids.insert(name.into(), id);
         id
     }
-
-    /// Is `id` this name, to the byte? May say no for names that are not UTF-8.
-    pub(crate) fn is(&self, id: NameId, name: &[u8]) -> bool {
-        self.texts
-            .get(id.0 as usize)
-            .is_some_and(|text| text.as_bytes() == name)
-    }
 }

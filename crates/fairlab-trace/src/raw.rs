@@ -76,7 +76,7 @@ pub(crate) enum RawKind {
     Exit,
     /// Only names and priorities.
     Named,
-    /// Like that, and `value` is the task's process.
+    /// Like that, and `value` is the task's process, `current` not who runs but who made it.
     Process,
     /// `value`: ns.
     StatRuntime,

@@ -6,6 +6,7 @@ use fairlab_event::SwitchState;
 pub(crate) fn from_text(text: &[u8]) -> SwitchState {
     let text = text.strip_prefix(b"(").unwrap_or(text);
     match text.first() {
+        Some(b'R') if text.get(1) == Some(&b'+') => SwitchState::Preempted,
         Some(b'R') => SwitchState::Runnable,
         Some(b'S') => SwitchState::Sleeping,
         Some(b'D') => SwitchState::Uninterruptible,
@@ -31,6 +32,8 @@ pub(crate) fn from_text(text: &[u8]) -> SwitchState {
 pub(crate) const fn code(state: SwitchState) -> (u8, Option<u64>) {
     match state {
         SwitchState::Runnable => (b'R', Some(0)),
+        // Printed with a plus sign behind it.
+        SwitchState::Preempted => (b'R', Some(256)),
         SwitchState::Sleeping => (b'S', Some(1)),
         SwitchState::Uninterruptible => (b'D', Some(2)),
         SwitchState::Stopped => (b'T', Some(4)),
@@ -49,9 +52,10 @@ pub(crate) const fn code(state: SwitchState) -> (u8, Option<u64>) {
 /// there and are taken for the idle and preempted states of later kernels.
 pub(crate) fn from_old_number(state: u64) -> SwitchState {
     match state {
-        0 | 256 => SwitchState::Runnable,
+        0 => SwitchState::Runnable,
+        256 => SwitchState::Preempted,
         128 => SwitchState::Idle,
-        _ if state >= 1024 => SwitchState::Runnable,
+        _ if state >= 1024 => SwitchState::Preempted,
         _ if state & 1 != 0 => SwitchState::Sleeping,
         _ if state & 2 != 0 => SwitchState::Uninterruptible,
         _ if state & 4 != 0 => SwitchState::Stopped,
@@ -118,7 +122,7 @@ impl StateBits {
     pub(crate) fn decode(&self, state: u64) -> SwitchState {
         // A preempted task is runnable, whatever it was about to do.
         if state & self.preempted != 0 {
-            return SwitchState::Runnable;
+            return SwitchState::Preempted;
         }
         for &(bit, meaning) in &self.letters {
             if state & bit != 0 && meaning != SwitchState::Unknown {
@@ -199,10 +203,10 @@ mod tests {
     #[test]
     fn letters_and_old_numbers_are_understood() {
         for (text, state) in [
-            ("R+", SwitchState::Runnable),
+            ("R+", SwitchState::Preempted),
             ("D|K", SwitchState::Uninterruptible),
             ("(S)", SwitchState::Sleeping),
-            ("4096", SwitchState::Runnable),
+            ("4096", SwitchState::Preempted),
             ("64", SwitchState::Dead),
             ("130", SwitchState::Uninterruptible),
             ("t", SwitchState::Traced),
@@ -222,6 +226,6 @@ mod tests {
         let bits = StateBits::from_print_format(new).unwrap();
         assert_eq!(bits.preempted, 0x100);
         assert_eq!(bits.decode(0x80), SwitchState::Idle);
-        assert_eq!(bits.decode(0x100), SwitchState::Runnable);
+        assert_eq!(bits.decode(0x100), SwitchState::Preempted);
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Task {
     pub told_name: u32,
     /// The process that it is a thread of, or [`NONE`].
     pub process: u32,
+    /// The task that made it, or [`NONE`].
+    pub parent: u32,
     /// The process that was last delivered, or [`NONE`].
     pub told_process: u32,
     /// The priority that was last delivered, or [`NO_PRIO`].
@@ -26,6 +28,7 @@ const FRESH: Task = Task {
     name: NONE,
     told_name: NONE,
     process: NONE,
+    parent: NONE,
     told_process: NONE,
     told_prio: NO_PRIO,
 };
@@ -47,6 +50,15 @@ impl Tasks {
         Self {
             blocks: Vec::new(),
             others: HashMap::new(),
+        }
+    }
+
+    /// The task is a thread of `process`; `parent` made it, if that is not [`NONE`].
+    pub(crate) fn belongs(&mut self, pid: u32, process: u32, parent: u32) {
+        let task = self.get(pid);
+        task.process = process;
+        if parent != NONE {
+            task.parent = parent;
         }
     }
 

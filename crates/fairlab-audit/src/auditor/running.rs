@@ -43,7 +43,7 @@ impl Auditor {
         }
         if let Some(prev) = prev {
             let task = self.track.tasks.get_mut(prev);
-            if prev_state == SwitchState::Runnable && task.status == Status::Unknown {
+            if prev_state.is_runnable() && task.status == Status::Unknown {
                 self.queue(prev, cpu, time, false);
             }
         }
@@ -64,7 +64,7 @@ impl Auditor {
         task.cpu = Some(cpu);
         task.seen = Some(time);
         task.status = match state {
-            SwitchState::Runnable => Status::Unknown,
+            _ if state.is_runnable() => Status::Unknown,
             SwitchState::Dead | SwitchState::Zombie => Status::Dead,
             _ => Status::Sleeping,
         };

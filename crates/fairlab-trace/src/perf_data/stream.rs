@@ -403,7 +403,7 @@ impl SampleDecoder {
                 let name = ctx.comm(tid, &text[..end]);
                 // What perf says of tasks that ran before has no time; it names them once they are seen.
                 let Some(time) = time.filter(|&time| time > 0) else {
-                    ctx.tasks.get(tid).process = process;
+                    ctx.tasks.belongs(tid, process, NONE);
                     return None;
                 };
                 let mut event = RawEvent::new(time, on_cpu, RawKind::Process);
@@ -416,7 +416,7 @@ impl SampleDecoder {
                 let (process, tid, parent) = (word(0)?, word(8)?, word(12)?);
                 let Some(time) = self.endian.u64(body, 16).filter(|&time| time > 0) else {
                     if kind == record::FORK {
-                        ctx.tasks.get(tid).process = process;
+                        ctx.tasks.belongs(tid, process, parent);
                     }
                     return None;
                 };
@@ -426,6 +426,7 @@ impl SampleDecoder {
                 if kind == record::FORK && self.has_fork {
                     let mut event = RawEvent::new(time, on_cpu, RawKind::Process);
                     event.value = u64::from(process);
+                    event.current = parent;
                     event.a = tid;
                     return Some(event);
                 }

@@ -1,6 +1,6 @@
 //! Text as tracefs prints it (`trace` with the function tracer's header), with nanoseconds.
 
-use fairlab_event::{DelayCause, EventKind, SchedEvent};
+use fairlab_event::{DelayCause, EventKind, SchedEvent, SwitchState};
 use fairlab_units::{CpuId, TaskId};
 
 use super::state::{Comm, Printed, State, push_number, push_padded};
@@ -151,6 +151,9 @@ fn arguments(event: &SchedEvent, state: &State, names: &Names, out: &mut Vec<u8>
             prio(out, "prev_prio", prev.prio);
             out.extend_from_slice(b" prev_state=");
             out.push(state::code(prev_state).0);
+            if prev_state == SwitchState::Preempted {
+                out.push(b'+');
+            }
             out.extend_from_slice(b" ==> next_comm=");
             next.comm.push(out);
             field(out, "next_pid", u64::from(next.pid));

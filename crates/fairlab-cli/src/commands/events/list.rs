@@ -111,7 +111,7 @@ fn describe(event: &SchedEvent, comms: &Comms, names: &Names) -> (&'static str, 
         EventKind::Exec { task } => ("exec", who(task)),
         EventKind::Exit { task } => ("exit", who(task)),
         EventKind::Named { task, name } => ("named", format!("{} is {}", task.0, names.get(name))),
-        EventKind::Process { task, process } => (
+        EventKind::Process { task, process, .. } => (
             "process",
             format!("{} is a thread of {}", who(task), process.0),
         ),
@@ -158,6 +158,7 @@ fn on(cpu: u32) -> String {
 fn letter(state: SwitchState) -> &'static str {
     match state {
         SwitchState::Runnable => "R",
+        SwitchState::Preempted => "R+",
         SwitchState::Sleeping => "S",
         SwitchState::Dead => "X",
         SwitchState::Uninterruptible => "D",
