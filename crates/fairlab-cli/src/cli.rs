@@ -4,6 +4,7 @@ pub mod audit;
 mod bench;
 pub mod events;
 pub mod layout;
+pub mod views;
 
 use std::path::PathBuf;
 
@@ -55,6 +56,12 @@ pub enum Verb {
     Layout(layout::LayoutVerb),
     /// What is in a recorded trace, and what is missing from it
     Events(events::EventsVerb),
+    /// Every switch of a recording with its wait, delay and run time, as perf sched timehist prints them
+    Timehist(views::TimehistVerb),
+    /// Delays by task, as perf sched latency prints them
+    Latency(views::LatencyVerb),
+    /// Who runs where after each switch, as perf sched map prints it
+    Map(views::MapVerb),
     /// Compare recorded numbers or outputs of tools: tables, significance, checks, baselines
     Stats(StatsVerb),
     /// Print a completion script for a shell

@@ -13,6 +13,7 @@ mod machine_arg;
 mod output;
 mod progress;
 mod suggest;
+mod trace_arg;
 mod workload_arg;
 
 use std::process::ExitCode;
@@ -47,6 +48,9 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Bench(args) => commands::bench::run(&args),
         Verb::Layout(args) => commands::layout::run(&args),
         Verb::Events(args) => commands::events::run(&args),
+        Verb::Timehist(args) => commands::views::timehist::run(&args),
+        Verb::Latency(args) => commands::views::latency::run(&args),
+        Verb::Map(args) => commands::views::map::run(&args),
         Verb::Stats(args) => commands::stats::run(&args),
         Verb::Completions(args) => commands::completions::run(&args),
         Verb::Man(args) => commands::man::run(&args),

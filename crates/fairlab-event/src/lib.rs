@@ -47,6 +47,24 @@ pub enum SwitchState {
 }
 
 impl SwitchState {
+    /// As the tracepoint prints it; `?` for [`Self::Unknown`].
+    #[must_use]
+    pub const fn letter(self) -> &'static str {
+        match self {
+            Self::Runnable => "R",
+            Self::Preempted => "R+",
+            Self::Sleeping => "S",
+            Self::Dead => "X",
+            Self::Uninterruptible => "D",
+            Self::Stopped => "T",
+            Self::Traced => "t",
+            Self::Zombie => "Z",
+            Self::Parked => "P",
+            Self::Idle => "I",
+            Self::Unknown => "?",
+        }
+    }
+
     /// Is the task still on the queue?
     #[must_use]
     pub const fn is_runnable(self) -> bool {

@@ -28,21 +28,20 @@ pub(crate) fn from_text(text: &[u8]) -> SwitchState {
     }
 }
 
-/// The letter of `prev_state`, and the bits of `TASK_REPORT` as kernels from 4.14 on write them.
-pub(crate) const fn code(state: SwitchState) -> (u8, Option<u64>) {
+/// The bits of `TASK_REPORT` for a state, as kernels from 4.14 on write them in `prev_state`.
+pub(crate) const fn bits(state: SwitchState) -> Option<u64> {
     match state {
-        SwitchState::Runnable => (b'R', Some(0)),
-        // Printed with a plus sign behind it.
-        SwitchState::Preempted => (b'R', Some(256)),
-        SwitchState::Sleeping => (b'S', Some(1)),
-        SwitchState::Uninterruptible => (b'D', Some(2)),
-        SwitchState::Stopped => (b'T', Some(4)),
-        SwitchState::Traced => (b't', Some(8)),
-        SwitchState::Dead => (b'X', Some(16)),
-        SwitchState::Zombie => (b'Z', Some(32)),
-        SwitchState::Parked => (b'P', Some(64)),
-        SwitchState::Idle => (b'I', Some(128)),
-        SwitchState::Unknown => (b'?', None),
+        SwitchState::Runnable => Some(0),
+        SwitchState::Sleeping => Some(1),
+        SwitchState::Uninterruptible => Some(2),
+        SwitchState::Stopped => Some(4),
+        SwitchState::Traced => Some(8),
+        SwitchState::Dead => Some(16),
+        SwitchState::Zombie => Some(32),
+        SwitchState::Parked => Some(64),
+        SwitchState::Idle => Some(128),
+        SwitchState::Preempted => Some(256),
+        SwitchState::Unknown => None,
     }
 }
 

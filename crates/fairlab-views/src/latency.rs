@@ -306,7 +306,7 @@ impl Latency {
             }
         }
         // Rows that are equal in all keys keep this order.
-        rows.sort_by(|a, b| b.task.cmp(&a.task));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.task));
         if !self.options.per_task {
             rows = merged(rows);
         }

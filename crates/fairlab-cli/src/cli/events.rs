@@ -7,7 +7,7 @@ use clap::Args;
 use super::OutputArgs;
 
 /// What is read, for help texts.
-const TRACE_FORMS: &str = "\
+pub(super) const TRACE_FORMS: &str = "\
 TRACE is recognised by its contents, packed (.gz, .xz, .zst, .bz2) or not:
   perf.data      of perf record and perf sched record: a file, a pipe's output, a folder; several
                  perf.data are merged by time
@@ -23,12 +23,8 @@ TRACE is recognised by its contents, packed (.gz, .xz, .zst, .bz2) or not:
 #[derive(Debug, Args)]
 #[command(after_help = TRACE_FORMS)]
 pub struct EventsVerb {
-    /// The recording [default: perf.data or trace.dat in this folder]
-    #[arg(value_name = "TRACE")]
-    pub traces: Vec<PathBuf>,
-    /// The same, as perf and trace-cmd spell it
-    #[arg(short, long = "input", value_name = "FILE", conflicts_with = "traces")]
-    pub input: Option<PathBuf>,
+    #[command(flatten)]
+    pub trace: TraceArgs,
     /// List the events, one per line
     #[arg(long)]
     pub list: bool,
@@ -36,6 +32,17 @@ pub struct EventsVerb {
     pub filter: EventFilterArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// The recording to read.
+#[derive(Clone, Debug, Args)]
+pub struct TraceArgs {
+    /// The recording [default: perf.data or trace.dat in this folder]
+    #[arg(value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    /// The same, as perf and trace-cmd spell it
+    #[arg(short, long = "input", value_name = "FILE", conflicts_with = "traces")]
+    pub input: Option<PathBuf>,
 }
 
 /// Which events are listed.

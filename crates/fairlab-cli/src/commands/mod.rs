@@ -12,3 +12,4 @@ pub mod machines;
 pub mod man;
 pub mod run;
 pub mod stats;
+pub mod views;

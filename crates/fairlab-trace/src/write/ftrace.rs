@@ -1,12 +1,11 @@
 //! Text as tracefs prints it (`trace` with the function tracer's header), with nanoseconds.
 
-use fairlab_event::{DelayCause, EventKind, SchedEvent, SwitchState};
+use fairlab_event::{DelayCause, EventKind, SchedEvent};
 use fairlab_units::{CpuId, TaskId};
 
 use super::state::{Comm, Printed, State, push_number, push_padded};
 use super::{About, Form, Said};
 use crate::names::Names;
-use crate::state;
 
 /// The form; what it needs is in the state.
 pub(super) struct Ftrace;
@@ -150,10 +149,7 @@ fn arguments(event: &SchedEvent, state: &State, names: &Names, out: &mut Vec<u8>
             field(out, "prev_pid", u64::from(prev.pid));
             prio(out, "prev_prio", prev.prio);
             out.extend_from_slice(b" prev_state=");
-            out.push(state::code(prev_state).0);
-            if prev_state == SwitchState::Preempted {
-                out.push(b'+');
-            }
+            out.extend_from_slice(prev_state.letter().as_bytes());
             out.extend_from_slice(b" ==> next_comm=");
             next.comm.push(out);
             field(out, "next_pid", u64::from(next.pid));

@@ -9,7 +9,6 @@ use fairlab_units::{CpuId, TaskId, Timestamp};
 use super::state::{Comm, Printed, State, push_number, push_padded};
 use super::{About, Form, Said};
 use crate::names::Names;
-use crate::state;
 
 /// The form.
 #[derive(Default)]
@@ -132,7 +131,7 @@ fn arguments(event: &SchedEvent, state: &State, names: &Names, fields: &mut Fiel
             fields.key("prev_state");
             fields
                 .out
-                .extend_from_slice(&[b'"', state::code(prev_state).0, b'"']);
+                .extend_from_slice(format!("\"{}\"", prev_state.letter()).as_bytes());
             fields.task_prio("next_", printed(next));
         }
         EventKind::Waking { task, prev_cpu } => {

@@ -119,7 +119,7 @@ fn payload(event: &SchedEvent, state: &State, names: &Names, out: &mut Vec<u8>) 
             next,
         } => {
             who_prio(out, printed(prev));
-            if let (_, Some(bits)) = state::code(prev_state) {
+            if let Some(bits) = state::bits(prev_state) {
                 number(out, 4, bits);
             }
             let next = printed(next);

@@ -244,21 +244,12 @@ fn next_label(next: &Who, cpu: CpuId, names: &Names, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// The letter of a state; idle tasks are in their own.
-const fn letter_of(task: &Who, state: SwitchState) -> u8 {
-    if task.task.is_none() {
-        return b'I';
-    }
-    match state {
-        SwitchState::Runnable | SwitchState::Preempted => b'R',
-        SwitchState::Sleeping => b'S',
-        SwitchState::Dead => b'X',
-        SwitchState::Uninterruptible => b'D',
-        SwitchState::Stopped => b'T',
-        SwitchState::Traced => b't',
-        SwitchState::Zombie => b'Z',
-        SwitchState::Parked => b'P',
-        SwitchState::Idle => b'I',
-        SwitchState::Unknown => b'?',
-    }
+/// The first letter of a state; idle tasks are in their own.
+fn letter_of(task: &Who, state: SwitchState) -> u8 {
+    let state = if task.task.is_none() {
+        SwitchState::Idle
+    } else {
+        state
+    };
+    state.letter().as_bytes()[0]
 }

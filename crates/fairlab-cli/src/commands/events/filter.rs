@@ -1,13 +1,11 @@
 //! Which events are listed.
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use fairlab::units::{CpuMask, TaskId};
 use fairlab_trace::{EventKind, SchedEvent};
 
 use crate::cli::events::EventFilterArgs;
-
-/// CPUs that a list may name.
-const MOST_CPUS: usize = 1 << 16;
+use crate::trace_arg;
 
 /// What is asked for; everything that is not given passes.
 pub struct Filter {
@@ -20,29 +18,13 @@ pub struct Filter {
 
 impl Filter {
     pub fn new(args: &EventFilterArgs) -> Result<Self> {
-        let cpus = match &args.cpu {
-            Some(list) => Some(
-                CpuMask::parse_list(list, MOST_CPUS)
-                    .with_context(|| format!("--cpu {list}: a list like 0-3,8 is wanted"))?,
-            ),
-            None => None,
-        };
-        let (mut from_ns, mut to_ns) = (0, u64::MAX);
-        if let Some(range) = &args.time {
-            let Some((from, to)) = range.split_once(',') else {
-                bail!("--time {range}: two times in seconds are wanted, like 12.5,13 or 12.5,");
-            };
-            if !from.is_empty() {
-                from_ns = ns(from)?;
-            }
-            if !to.is_empty() {
-                to_ns = ns(to)?;
-            }
-        }
+        let cpus = args.cpu.as_deref().map(trace_arg::cpus).transpose()?;
+        let window = args.time.as_deref().map(trace_arg::window).transpose()?;
+        let (from, to) = window.unwrap_or_default();
         Ok(Self {
             cpus,
-            from_ns,
-            to_ns,
+            from_ns: from.unwrap_or(0),
+            to_ns: to.unwrap_or(u64::MAX),
             comm: args.comm.clone(),
             pids: args.pids.clone(),
         })
@@ -83,32 +65,5 @@ pub fn tasks(kind: &EventKind) -> [Option<TaskId>; 2] {
         | EventKind::StatDelay { task, .. } => [Some(task), None],
         EventKind::Running { task } => [task, None],
         _ => [None, None],
-    }
-}
-
-/// Seconds with up to nine digits after the point, in ns.
-fn ns(text: &str) -> Result<u64> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let number = || {
-        if fraction.len() > 9 || !fraction.bytes().all(|digit| digit.is_ascii_digit()) {
-            return None;
-        }
-        let whole: u64 = whole.parse().ok()?;
-        let fraction: u64 = format!("{fraction:0<9}").parse().ok()?;
-        whole.checked_mul(1_000_000_000)?.checked_add(fraction)
-    };
-    number().with_context(|| format!("--time: {text} is no time in seconds, like 12.5"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn seconds_become_ns() {
-        assert_eq!(ns("12.5").unwrap(), 12_500_000_000);
-        assert_eq!(ns("0.000000001").unwrap(), 1);
-        assert!(ns("x").is_err());
-        assert!(ns("1.0000000001").is_err());
     }
 }

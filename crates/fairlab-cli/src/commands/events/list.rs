@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use fairlab::units::TaskId;
-use fairlab_trace::{DelayCause, EventKind, NameId, Names, Recording, SchedEvent, SwitchState};
+use fairlab_trace::{DelayCause, EventKind, NameId, Names, Recording, SchedEvent};
 use serde_json::json;
 
 use super::filter::{Filter, tasks};
@@ -89,7 +89,7 @@ fn describe(event: &SchedEvent, comms: &Comms, names: &Names) -> (&'static str, 
             format!(
                 "{} {} ==> {}",
                 who_or_idle(prev),
-                letter(prev_state),
+                prev_state.letter(),
                 who_or_idle(next)
             ),
         ),
@@ -152,21 +152,5 @@ fn on(cpu: u32) -> String {
         String::new()
     } else {
         format!(" on CPU {cpu}")
-    }
-}
-
-fn letter(state: SwitchState) -> &'static str {
-    match state {
-        SwitchState::Runnable => "R",
-        SwitchState::Preempted => "R+",
-        SwitchState::Sleeping => "S",
-        SwitchState::Dead => "X",
-        SwitchState::Uninterruptible => "D",
-        SwitchState::Stopped => "T",
-        SwitchState::Traced => "t",
-        SwitchState::Zombie => "Z",
-        SwitchState::Parked => "P",
-        SwitchState::Idle => "I",
-        SwitchState::Unknown => "?",
     }
 }
