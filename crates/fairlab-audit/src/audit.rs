@@ -3,6 +3,7 @@
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 
 use crate::delay::Delays;
+use crate::history::History;
 use crate::idleness::Idleness;
 use crate::migration::Migrations;
 use crate::placement::Placements;
@@ -32,6 +33,8 @@ pub struct Audit {
     pub losses: Vec<LossWindow>,
     /// Events that contradict those before: something between was not recorded.
     pub contradictions: u64,
+    /// What happened, as far as that was asked for ([`crate::AuditOptions::history`]).
+    pub history: History,
 }
 
 /// Time and counts.

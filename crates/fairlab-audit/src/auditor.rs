@@ -10,6 +10,7 @@ use fairlab_units::{CpuMask, Nanos, TaskId, Timestamp};
 
 use crate::audit::{Audit, CpuTotals, LossWindow, TaskTotals, Totals};
 use crate::delay::Delays;
+use crate::history::History;
 use crate::idleness::Idleness;
 use crate::map::Map;
 use crate::migration::Migrations;
@@ -24,6 +25,9 @@ pub struct AuditOptions {
     pub keep: usize,
     /// Keep every placement ([`Placements::every`]), not only the worst.
     pub every_placement: bool,
+    /// How much of what happened is kept ([`Audit::history`]): at most so many stretches, waits and
+    /// moves in all. 0 keeps nothing.
+    pub history: usize,
     /// A task that returns within this time goes back and forth.
     pub ping_pong: Nanos,
     /// Stretches in which events were lost, sorted by their begins, as an audit of the same events
@@ -37,6 +41,7 @@ impl Default for AuditOptions {
         Self {
             keep: 20,
             every_placement: false,
+            history: 0,
             ping_pong: Nanos(10_000_000),
             losses: Vec::new(),
         }
@@ -56,6 +61,7 @@ pub struct Auditor {
     stacking: Stacking,
     migrations: Migrations,
     delays: Delays,
+    history: History,
     cpu_totals: Vec<CpuTotals>,
     cpu_since: Vec<Timestamp>,
     last_event: Vec<Timestamp>,
@@ -89,6 +95,7 @@ impl Auditor {
             stacking: Stacking::new(&map),
             migrations: Migrations::default(),
             delays: Delays::keeping(options.keep),
+            history: History::keeping(options.history),
             cpu_totals: vec![CpuTotals::default(); nr_cpus],
             cpu_since: vec![Timestamp::default(); nr_cpus],
             last_event: vec![Timestamp::default(); nr_cpus],
@@ -130,6 +137,7 @@ impl Auditor {
             return;
         }
         self.advance(event.time);
+        self.history.event(event);
         let (time, cpu) = (event.time, event.cpu);
         match event.kind {
             EventKind::Switch {
@@ -165,6 +173,7 @@ impl Auditor {
     pub fn finish(mut self) -> Audit {
         let end = self.totals.to;
         self.idleness.end();
+        self.history.end();
         self.losses.sort_unstable();
         for cpu in self.map.online.clone().iter() {
             self.account_cpu(end, cpu);
@@ -203,6 +212,7 @@ impl Auditor {
                 .collect(),
             losses: self.losses,
             contradictions: self.contradictions,
+            history: self.history,
         }
     }
 }

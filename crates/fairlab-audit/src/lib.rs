@@ -28,18 +28,22 @@
 mod audit;
 mod auditor;
 mod delay;
+mod history;
 mod idleness;
 mod map;
 mod migration;
 mod placement;
 mod stacking;
 mod track;
+mod words;
 
 pub use audit::{Audit, CpuTotals, LossWindow, TaskTotals, Totals};
 pub use auditor::{AuditOptions, Auditor};
 pub use delay::{DelayRow, Delays, LongWait, Pair};
+pub use history::{History, Move, Stretch};
 pub use idleness::{Episode, Idleness};
 pub use map::{Level, Map};
 pub use migration::{Cause, Migrations, PingPong};
 pub use placement::{Certainty, Found, Kind, Missed, Placed, PlacementRow, Placements};
 pub use stacking::Stacking;
+pub use words::outcome;

@@ -111,6 +111,7 @@ impl Auditor {
                     moved.is_open = false;
                 }
                 self.dequeue(id);
+                self.history.waited(wait);
                 self.delays
                     .ran(id, cpu, Some(waker).filter(|_| is_woken), wait);
                 if let Some(verdict) = verdict {

@@ -82,9 +82,11 @@ impl Auditor {
     pub(super) fn account_cpu(&mut self, time: Timestamp, cpu: CpuId) {
         let since = &mut self.cpu_since[cpu.index()];
         let ns = Nanos(time.0.saturating_sub(since.0));
+        let current = self.track.cpus[cpu.index()].current;
+        self.history.passed(cpu, *since, time, current);
         *since = time;
         let totals = &mut self.cpu_totals[cpu.index()];
-        let part = match self.track.cpus[cpu.index()].current {
+        let part = match current {
             Current::Unknown => &mut totals.unknown,
             Current::Idle => &mut totals.idle,
             Current::Task(_) => &mut totals.busy,

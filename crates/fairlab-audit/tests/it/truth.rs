@@ -254,3 +254,51 @@ fn with_events_lost_nothing_is_claimed_to_be_sure_that_is_not_true() {
     // To be unsure of everything would be no feat.
     assert!(sure * 20 > all, "{sure} of {all} verdicts are sure");
 }
+
+#[test]
+fn the_history_adds_up_to_the_books() {
+    for machine in machines() {
+        for load in LOADS {
+            let (events, result) = simulate(&machine, "6.12", load);
+            let options = AuditOptions {
+                history: usize::MAX,
+                ..AuditOptions::default()
+            };
+            let audit = audit(&machine, &events, result.end, options);
+            for (cpu, totals) in &audit.cpus {
+                let busy: u64 = audit
+                    .history
+                    .stretches
+                    .iter()
+                    .filter(|stretch| stretch.cpu == *cpu && stretch.task.is_some())
+                    .map(|stretch| stretch.to.0 - stretch.from.0)
+                    .sum();
+                assert_eq!(busy, totals.busy.0, "{load}");
+            }
+            let woken = audit.history.waits.iter().filter(|wait| wait.is_woken);
+            assert_eq!(woken.count() as u64, audit.delays.all.delay.count());
+            assert_eq!(audit.history.cut, None);
+        }
+    }
+}
+
+#[test]
+fn a_history_stops_at_its_limit_and_says_when() {
+    let machine = &machines()[0];
+    let (events, result) = simulate(machine, "6.12", LOADS[0]);
+    let with = |history| {
+        let options = AuditOptions {
+            history,
+            ..AuditOptions::default()
+        };
+        audit(machine, &events, result.end, options).history
+    };
+    let (whole, part) = (with(usize::MAX), with(100));
+    let cut = part.cut.unwrap();
+    let kept = part.stretches.len() + part.waits.len() + part.moves.len();
+    // What runs at the cut is kept up to it, and one event may end a stretch and a wait.
+    assert!(kept <= 101 + machine.cpus().len(), "{kept}");
+    assert!(part.stretches.iter().all(|stretch| stretch.to <= cut));
+    assert_eq!(part.waits, whole.waits[..part.waits.len()]);
+    assert!(with(0).stretches.is_empty());
+}

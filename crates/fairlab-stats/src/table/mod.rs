@@ -19,4 +19,4 @@ pub use ministat_report::{MinistatOptions, ministat_report};
 pub use mmtests::{MmtestsCell, MmtestsRow, mmtests};
 pub use number::{Rounding, general, percent, significant};
 pub use schbench::{LATENCY_PERCENTILES, Percentile, RPS_PERCENTILES, schbench};
-pub use text::{Align, Table};
+pub use text::{Align, Table, html};

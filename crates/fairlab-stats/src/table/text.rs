@@ -1,5 +1,21 @@
 //! Cells in columns.
 
+/// `text` where HTML expects text or the value of an attribute in double quotes.
+#[must_use]
+pub fn html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
 /// Where a cell stands in its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
@@ -154,6 +170,41 @@ impl Table {
         text + "\\end{tabular}\n"
     }
 
+    /// An HTML `table` with this caption. The first cell of a row heads it, for those who listen to
+    /// tables; columns of numbers have the class `number`. A table whose headings are all empty has
+    /// no line for them.
+    #[must_use]
+    pub fn to_html(&self, caption: &str) -> String {
+        let mut text = format!("<table>\n<caption>{}</caption>\n", html(caption));
+        let line = |row: &[String], is_heading: bool| {
+            let mut text = String::from("<tr>");
+            for (at, (cell, align)) in row.iter().zip(&self.aligns).enumerate() {
+                let class = match align {
+                    Align::Left => "",
+                    Align::Right => " class=\"number\"",
+                };
+                let (open, close) = match (is_heading, at) {
+                    (true, _) => ("<th scope=\"col\"", "</th>"),
+                    (false, 0) => ("<th scope=\"row\"", "</th>"),
+                    (false, _) => ("<td", "</td>"),
+                };
+                text.push_str(&format!("{open}{class}>{}{close}", html(cell)));
+            }
+            text + "</tr>\n"
+        };
+        if self.headings.iter().any(|heading| !heading.is_empty()) {
+            text.push_str(&format!(
+                "<thead>\n{}</thead>\n",
+                line(&self.headings, true)
+            ));
+        }
+        text.push_str("<tbody>\n");
+        for row in &self.rows {
+            text.push_str(&line(row, false));
+        }
+        text + "</tbody>\n</table>\n"
+    }
+
     /// Headings and rows.
     fn lines(&self) -> impl Iterator<Item = &Vec<String>> {
         core::iter::once(&self.headings).chain(&self.rows)
@@ -260,5 +311,17 @@ mod tests {
         let mut table = Table::new([("µs", Align::Left), ("x", Align::Right)]);
         table.row(["ab", "1"]);
         assert_eq!(table.to_text(), "µs  x\nab  1\n");
+    }
+
+    #[test]
+    fn html_tables_escape_their_cells_and_head_their_rows() {
+        let mut table = Table::new([("task", Align::Left), ("ms", Align::Right)]);
+        table.row(["<a&b>", "1"]);
+        let text = table.to_html("Tasks \"all\"");
+        assert!(text.contains("<caption>Tasks &quot;all&quot;</caption>"));
+        assert!(text.contains("<th scope=\"row\">&lt;a&amp;b&gt;</th><td class=\"number\">1</td>"));
+        let mut plain = Table::new([("", Align::Left)]);
+        plain.row(["x"]);
+        assert!(!plain.to_html("").contains("<thead>"));
     }
 }

@@ -1,11 +1,10 @@
 //! The findings for programs.
 
-use fairlab_audit::{Certainty, Level};
+use fairlab_audit::{Certainty, Level, outcome};
 use fairlab_trace::Ledger;
 use serde::Serialize;
 
 use super::Findings;
-use super::text::{cause, kind, words};
 use crate::cli::audit::AuditVerb;
 use crate::commands::latency::Latency;
 
@@ -190,8 +189,8 @@ pub fn report(args: &AuditVerb, findings: &Findings) -> Report {
             .placements
             .rows()
             .map(|row| PlacementReport {
-                kind: kind(row.kind),
-                what: words(row.found, row.missed),
+                kind: row.kind.name(),
+                what: outcome(row.found, row.missed),
                 is_sure: is_sure(row.certainty),
                 count: row.count,
                 delay: Latency::of(&row.delay),
@@ -206,8 +205,8 @@ pub fn report(args: &AuditVerb, findings: &Findings) -> Report {
                 time_ns: miss.time.0,
                 task: miss.task.0,
                 name: name(miss.task),
-                kind: kind(miss.kind),
-                what: words(miss.found, miss.missed),
+                kind: miss.kind.name(),
+                what: outcome(miss.found, miss.missed),
                 cpu: miss.cpu.0,
                 better_cpu: miss.better.map(|cpu| cpu.0),
                 delay_ns: miss.delay_ns,
@@ -219,7 +218,7 @@ pub fn report(args: &AuditVerb, findings: &Findings) -> Report {
             .counts
             .iter()
             .map(|(&(of, level), &count)| MigrationReport {
-                cause: cause(of),
+                cause: of.name(),
                 distance: Level::name(level),
                 count,
             })

@@ -6,41 +6,13 @@ use anyhow::Result;
 use fairlab::stats::LatencyHistogram;
 use fairlab::stats::table::{Align, Table};
 use fairlab::units::Timestamp;
-use fairlab_audit::{Cause, Certainty, Found, Kind, Level, Missed};
+use fairlab_audit::{Cause, Certainty, Level, outcome};
 use fairlab_trace::Ledger;
 
 use super::Findings;
 use super::check::{busy_ns, percent};
 use crate::cli::audit::AuditVerb;
 use crate::output::{Output, Style};
-
-/// What a placement got and missed, in words.
-pub const fn words(found: Found, missed: Missed) -> &'static str {
-    match (found, missed) {
-        (Found::IdleCore, _) => "idle core",
-        (Found::IdleCpu, Missed::IdleCore) => "idle CPU, though a core idled in the LLC",
-        (Found::IdleCpu, _) => "idle CPU, no core idled in the LLC",
-        (Found::Busy, Missed::Nothing) => "busy CPU, nothing idled",
-        (Found::Busy, Missed::IdleCore) => "busy CPU, though a core idled in the LLC",
-        (Found::Busy, Missed::IdleCpu) => "busy CPU, though a CPU idled in the LLC",
-        (Found::Busy, Missed::Elsewhere) => "busy CPU, a CPU idled in another LLC",
-    }
-}
-
-pub const fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Wakeup => "wakeup",
-        Kind::Fork => "fork",
-    }
-}
-
-pub const fn cause(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Wakeup => "at wakeup",
-        Cause::Runnable => "while runnable",
-        Cause::Unrecorded => "not recorded",
-    }
-}
 
 /// Seconds as traces print them.
 fn at(time: Timestamp) -> String {
@@ -209,7 +181,7 @@ fn summary(out: &mut Output, findings: &Findings) -> Result<()> {
     let by_cause: Vec<_> = [Cause::Wakeup, Cause::Runnable, Cause::Unrecorded]
         .iter()
         .filter(|&&of| migrations.of(of) > 0)
-        .map(|&of| format!("{} {}", migrations.of(of), cause(of)))
+        .map(|&of| format!("{} {}", migrations.of(of), of.name()))
         .collect();
     row(
         "migrations",
@@ -265,8 +237,8 @@ fn placements(out: &mut Output, findings: &Findings) -> Result<()> {
         }
         let [p50, p99, max] = quantiles(&delay);
         table.row([
-            kind(key.0).to_owned(),
-            words(key.1, key.2).to_owned(),
+            key.0.name().to_owned(),
+            outcome(key.1, key.2).to_owned(),
             count.to_string(),
             format!("{:.1} %", percent(count, total)),
             unsure.to_string(),
@@ -306,7 +278,7 @@ fn worst(out: &mut Output, findings: &Findings) -> Result<()> {
                 miss.cpu.0.to_string(),
                 miss.better.map_or(String::new(), |cpu| cpu.0.to_string()),
                 us(Some(miss.delay_ns)),
-                words(miss.found, miss.missed).to_owned(),
+                outcome(miss.found, miss.missed).to_owned(),
             ]);
         }
         write!(out, "{}", table.to_text())?;
