@@ -10,6 +10,8 @@
 //! * `sim` has no input, output, clock or threads; it is handed machines and loads, and gives events.
 //! * `experiment` is where threads and the host's clock meet the simulator: many runs, each of them
 //!   deterministic, and what was measured around them kept apart.
+//! * `report` draws what `audit` kept, and nothing else: a page about a recording and one about a
+//!   simulated run come the same way. It knows neither the simulator nor formats of traces.
 //! * Floats begin in `stats`, formats and the host in layer 4, and nothing below depends on them.
 //! * Layers 0 to 2 have no dependency from outside, and `sim` one that only derives error messages,
 //!   so nothing outside can change what they decide. The crates marked `no_std` need no operating
@@ -106,6 +108,7 @@ const RESULTS: &str = "fairlab-results";
 const TRACE: &str = "fairlab-trace";
 const VIEWS: &str = "fairlab-views";
 const LAYOUT: &str = "fairlab-layout";
+const REPORT: &str = "fairlab-report";
 const FACADE: &str = "fairlab";
 
 /// The table, by layer.
@@ -137,6 +140,7 @@ pub const ARROWS: &[Row] = &[
     row(4, TRACE,         &[UNITS, EVENT]).and_others(),
     row(4, VIEWS,         &[UNITS, EVENT, TRACE]),
     row(4, LAYOUT,        &[]).and_others(),
+    row(4, REPORT,        &[UNITS, TOPOLOGY, EVENT, STATS, AUDIT]).and_others(),
     // 5: faces
     row(5, FACADE,        &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD, SIM]),
     row(5, "fairlab-cli", EVERYTHING).and_others(),

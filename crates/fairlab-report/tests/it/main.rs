@@ -1,0 +1,5 @@
+//! Pages made of small runs, and the same opened in a browser.
+#![allow(clippy::unwrap_used, reason = "all of this is test code")]
+
+mod page;
+mod runs;
