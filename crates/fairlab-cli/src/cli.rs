@@ -5,6 +5,7 @@ mod bench;
 pub mod events;
 pub mod layout;
 pub mod views;
+pub mod report;
 
 use std::path::PathBuf;
 
@@ -50,6 +51,8 @@ pub enum Verb {
     Compare(CompareVerb),
     /// Find where a recorded kernel placed tasks badly, and what it cost
     Audit(audit::AuditVerb),
+    /// One HTML page about traces, to look at or to compare: timelines, delays, occupancy, findings
+    Report(report::ReportVerb),
     /// Measure on this host, for real
     Bench(BenchVerb),
     /// Sections, symbols, cache lines and structures of a build, and what changed to another

@@ -45,6 +45,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Run(args) => commands::run::run(&args),
         Verb::Compare(args) => commands::compare::run(&args),
         Verb::Audit(args) => commands::audit::run(&args),
+        Verb::Report(args) => commands::report::run(&args),
         Verb::Bench(args) => commands::bench::run(&args),
         Verb::Layout(args) => commands::layout::run(&args),
         Verb::Events(args) => commands::events::run(&args),

@@ -36,6 +36,27 @@ impl OutputArgs {
         }
     }
 
+    /// The file of another form that `-o` asks for by one of these suffixes, and where the answer
+    /// goes: to standard output then, else where it was to go.
+    pub fn beside(&self, suffixes: &[&str]) -> (Option<&Path>, Self) {
+        let suffix = |path: &Path| {
+            path.extension()
+                .and_then(|suffix| suffix.to_str().map(str::to_owned))
+        };
+        match &self.output {
+            Some(path)
+                if suffix(path).is_some_and(|suffix| suffixes.contains(&suffix.as_str())) =>
+            {
+                let answer = Self {
+                    json: self.json,
+                    output: None,
+                };
+                (Some(path), answer)
+            }
+            _ => (None, self.clone()),
+        }
+    }
+
     /// Opens the way out. Call it when the answer is known, so that a failure leaves an old file
     /// alone.
     pub fn open(&self) -> Result<Output> {
@@ -174,6 +195,18 @@ mod tests {
             format(false, Some("a.xyz")).unwrap_err().to_string(),
             "cannot write .xyz: use .txt or .json"
         );
+    }
+
+    #[test]
+    fn a_file_of_another_form_leaves_standard_output_to_the_answer() {
+        let asked = args(true, Some("a.html"));
+        let (file, answer) = asked.beside(&["html"]);
+        assert_eq!(file, Some(Path::new("a.html")));
+        assert!(answer.json && answer.output.is_none());
+        let asked = args(false, Some("a.txt"));
+        let (file, answer) = asked.beside(&["html"]);
+        assert_eq!(file, None);
+        assert_eq!(answer.output.as_deref(), Some(Path::new("a.txt")));
     }
 
     #[test]

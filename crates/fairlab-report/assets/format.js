@@ -11,11 +11,11 @@ function duration(ns) {
   return `${whole}.${rest.replace(/(\d{3})(?=\d)/g, "$1 ")} ${unit}`;
 }
 
-// Three digits, for axes and labels: "12.3us".
+// Three digits, for axes and labels: "12.3 us".
 function brief(ns) {
   const [unit, scale] =
     ns < 1e3 ? ["ns", 1] : ns < 1e6 ? ["us", 1e3] : ns < 1e9 ? ["ms", 1e6] : ["s", 1e9];
-  return `${Number((ns / scale).toPrecision(3))}${unit}`;
+  return `${Number((ns / scale).toPrecision(3))} ${unit}`;
 }
 
 // Seconds on the clock of the trace, to the ns.

@@ -176,9 +176,9 @@ pub fn placements(audit: &Audit) -> Table {
     table
 }
 
-/// The placements that missed something and waited longest.
+/// The `most` placements that missed something and waited longest.
 #[must_use]
-pub fn worst_placements(audit: &Audit, task: Namer<'_>) -> Table {
+pub fn worst_placements(audit: &Audit, task: Namer<'_>, most: usize) -> Table {
     let mut table = Table::new([
         ("time", Align::Right),
         ("task", Align::Left),
@@ -187,7 +187,7 @@ pub fn worst_placements(audit: &Audit, task: Namer<'_>) -> Table {
         ("delay us", Align::Right),
         ("", Align::Left),
     ]);
-    for miss in audit.placements.worst() {
+    for miss in audit.placements.worst().into_iter().take(most) {
         table.row([
             at(miss.time),
             task(miss.task),
@@ -200,9 +200,9 @@ pub fn worst_placements(audit: &Audit, task: Namer<'_>) -> Table {
     table
 }
 
-/// The longest episodes of waiting beside idle CPUs.
+/// The `most` episodes of waiting beside idle CPUs that lost most.
 #[must_use]
-pub fn worst_waits(audit: &Audit, task: Namer<'_>) -> Table {
+pub fn worst_waits(audit: &Audit, task: Namer<'_>, most: usize) -> Table {
     let mut table = Table::new([
         ("from", Align::Right),
         ("ms", Align::Right),
@@ -212,7 +212,7 @@ pub fn worst_waits(audit: &Audit, task: Namer<'_>) -> Table {
         ("task", Align::Left),
         ("", Align::Left),
     ]);
-    for episode in audit.idleness.longest() {
+    for episode in audit.idleness.longest().into_iter().take(most) {
         table.row([
             at(episode.from),
             ms(episode.ns),

@@ -38,5 +38,7 @@ pub struct AuditVerb {
     #[arg(long, value_name = "METRIC<VALUE", value_parser = crate::commands::audit::check::parse)]
     pub check: Vec<crate::commands::audit::check::Check>,
     #[command(flatten)]
+    pub html: super::report::HtmlArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -3,7 +3,7 @@
 pub mod check;
 mod json;
 mod machine;
-mod text;
+pub mod text;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -15,6 +15,7 @@ use fairlab_trace::{EventKind, NameId, Recording};
 
 use crate::EXIT_WORSE;
 use crate::cli::audit::AuditVerb;
+use crate::commands::report;
 use crate::output::Format;
 use machine::Traced;
 
@@ -42,14 +43,25 @@ impl Findings {
 
 /// Audits a trace.
 pub fn run(args: &AuditVerb) -> Result<ExitCode> {
-    let format = args.output.format()?;
-    let findings = audit(args)?;
+    let (file, output) = args.output.beside(&["html"]);
+    let html = args.html.html.as_deref().or(file);
+    let format = output.format()?;
+    let mut options = match html {
+        Some(_) => report::options(args.html.timeline),
+        None => AuditOptions::default(),
+    };
+    options.keep = options.keep.max(args.worst);
+    options.ping_pong = Nanos(args.ping_pong_ms.saturating_mul(1_000_000));
+    let findings = audit(&args.trace, args.machine.as_deref(), options)?;
+    if let Some(path) = html {
+        report::write(path, &report::of_traces(&[&findings]))?;
+    }
     let failed: Vec<_> = args
         .check
         .iter()
         .filter(|check| !check.holds(&findings.audit))
         .collect();
-    let mut out = args.output.open()?;
+    let mut out = output.open()?;
     match format {
         Format::Json => out.json(&json::report(args, &findings))?,
         Format::Text => text::print(&mut out, args, &findings)?,
@@ -65,15 +77,11 @@ pub fn run(args: &AuditVerb) -> Result<ExitCode> {
     })
 }
 
-fn audit(args: &AuditVerb) -> Result<Findings> {
-    let mut recording = fairlab_trace::open(&args.trace)?;
-    let traced = machine::of(args.machine.as_deref(), &mut recording)?;
+/// Audits the trace called `trace`.
+pub fn audit(trace: &str, machine: Option<&str>, options: AuditOptions) -> Result<Findings> {
+    let mut recording = fairlab_trace::open(trace)?;
+    let traced = machine::of(machine, &mut recording)?;
     let mut names = BTreeMap::new();
-    let options = AuditOptions {
-        keep: args.worst.max(1),
-        ping_pong: Nanos(args.ping_pong_ms.saturating_mul(1_000_000)),
-        ..AuditOptions::default()
-    };
     let mut audit = pass(&mut recording, &traced, &options, &mut names);
     if !audit.losses.is_empty() {
         // Where events are missing is known only now: judge again, so that nothing is claimed to
@@ -85,9 +93,8 @@ fn audit(args: &AuditVerb) -> Result<Findings> {
     }
     if audit.totals.switches == 0 {
         bail!(
-            "{}: no sched_switch event: record at least sched_switch and sched_wakeup, best also \
-             sched_waking, sched_wakeup_new and sched_migrate_task",
-            args.trace
+            "{trace}: no sched_switch event: record at least sched_switch and sched_wakeup, best \
+             also sched_waking, sched_wakeup_new and sched_migrate_task"
         );
     }
     Ok(Findings {

@@ -10,6 +10,7 @@ mod latency;
 pub mod layout;
 pub mod machines;
 pub mod man;
+pub mod report;
 pub mod run;
 pub mod stats;
 pub mod views;

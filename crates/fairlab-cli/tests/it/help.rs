@@ -25,6 +25,8 @@ fn main_help() {
               run       Simulate a workload once: what the modelled tool would print, and what the scheduler did
               compare   Simulate a workload under two kernels over several seeds, and say what differs
               audit     Find where a recorded kernel placed tasks badly, and what it cost
+              report    One HTML page about traces, to look at or to compare: timelines, delays, occupancy,
+                        findings
               bench     Measure on this host, for real
               layout    Sections, symbols, cache lines and structures of a build, and what changed to another
               events    What is in a recorded trace, and what is missing from it

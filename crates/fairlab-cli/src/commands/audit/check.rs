@@ -1,6 +1,7 @@
 //! Thresholds: `delay.p99<2ms`.
 
 use fairlab_audit::{Audit, Missed};
+use fairlab_report::tables::{busy_ns, percent};
 
 /// What can be held to a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,20 +87,6 @@ pub fn parse(text: &str) -> Result<Check, String> {
         comparison,
         value: number * scale,
     })
-}
-
-/// A part in percent; 0 of nothing.
-pub fn percent(part: u64, whole: u64) -> f64 {
-    if whole == 0 {
-        0.0
-    } else {
-        part as f64 / whole as f64 * 100.0
-    }
-}
-
-/// Time that tasks ran, in ns.
-pub fn busy_ns(audit: &Audit) -> u64 {
-    audit.cpus.iter().map(|(_, totals)| totals.busy.0).sum()
 }
 
 impl Check {

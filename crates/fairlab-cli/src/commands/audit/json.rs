@@ -171,6 +171,7 @@ pub fn report(args: &AuditVerb, findings: &Findings) -> Report {
                 .idleness
                 .longest()
                 .iter()
+                .take(args.worst.max(1))
                 .map(|episode| EpisodeReport {
                     from_ns: episode.from.0,
                     ns: episode.ns,
@@ -201,6 +202,7 @@ pub fn report(args: &AuditVerb, findings: &Findings) -> Report {
             .placements
             .worst()
             .iter()
+            .take(args.worst.max(1))
             .map(|miss| WorstReport {
                 time_ns: miss.time.0,
                 task: miss.task.0,
@@ -253,6 +255,7 @@ pub fn report(args: &AuditVerb, findings: &Findings) -> Report {
             .delays
             .worst()
             .iter()
+            .take(args.worst.max(1))
             .map(|wait| WaitReport {
                 from_ns: wait.from.0,
                 ns: wait.ns,

@@ -1,0 +1,144 @@
+//! `fairlab report`: one page about traces; and the page that other verbs write beside their answer.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use fairlab_audit::AuditOptions;
+use fairlab_report::{Page, Run};
+
+use crate::cli::report::{ReportVerb, TimelineArgs};
+use crate::commands::audit::{Findings, audit, text};
+
+/// Cases of each sort that a page lists.
+const PAGE_KEEPS: usize = 100;
+
+/// Settings of an audit whose findings go on a page.
+pub fn options(args: TimelineArgs) -> AuditOptions {
+    AuditOptions {
+        keep: PAGE_KEEPS,
+        every_placement: true,
+        history: args.timeline,
+        ..AuditOptions::default()
+    }
+}
+
+/// Audits the traces and writes the page.
+pub fn run(args: &ReportVerb) -> Result<ExitCode> {
+    let machines: Vec<Option<&str>> = match args.machines.as_slice() {
+        [] => vec![None; args.runs.len()],
+        [one] => vec![Some(one); args.runs.len()],
+        each if each.len() == args.runs.len() => each.iter().map(|m| Some(m.as_str())).collect(),
+        each => bail!(
+            "{} machines for {} runs: give --machine once for all, or once for each",
+            each.len(),
+            args.runs.len()
+        ),
+    };
+    if args.output.json {
+        bail!("a report is a page: use -o FILE.html, or `fairlab audit --json` for numbers");
+    }
+    let runs = args.runs.iter().zip(machines);
+    let findings: Vec<Findings> = runs
+        .map(|(trace, machine)| audit(trace, machine, options(args.timeline)))
+        .collect::<Result<_>>()?;
+    let page = of_traces(&findings.iter().collect::<Vec<_>>());
+    match &args.output.output {
+        Some(path) => match path.extension().and_then(|suffix| suffix.to_str()) {
+            Some("html" | "htm") => write(path, &page)?,
+            _ => bail!("cannot write {}: a report ends in .html", path.display()),
+        },
+        None => {
+            let mut out = args.output.open()?;
+            page.write(&mut out)?;
+            out.finish()?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes `page` to the file at `path`.
+pub fn write(path: &Path, page: &Page<'_>) -> Result<()> {
+    let create = || -> std::io::Result<()> {
+        let mut out = BufWriter::new(File::create(path)?);
+        page.write(&mut out)?;
+        out.flush()
+    };
+    create().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// What makes a page again, with what the caller says.
+pub fn origin(what: &str) -> String {
+    format!("fairlab {}: {what}", env!("CARGO_PKG_VERSION"))
+}
+
+/// A page about audited traces.
+pub fn of_traces<'a>(traces: &[&'a Findings]) -> Page<'a> {
+    let names: Vec<&str> = traces
+        .iter()
+        .map(|findings| short_name(findings))
+        .collect();
+    Page {
+        title: names.join(" and "),
+        origin: origin(&format!("fairlab report {}", names.join(" "))),
+        sections: Vec::new(),
+        runs: traces.iter().map(|findings| of_trace(findings)).collect(),
+    }
+}
+
+/// The file's name without its folders.
+fn short_name(findings: &Findings) -> &str {
+    let name = findings.recording.name();
+    Path::new(name)
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or(name)
+}
+
+fn of_trace(findings: &Findings) -> Run<'_> {
+    let recording = &findings.recording;
+    let totals = &findings.audit.totals;
+    let machine = &findings.traced.machine;
+    let mut facts = vec![
+        (
+            "trace".to_owned(),
+            format!("{}: {}", recording.name(), recording.format()),
+        ),
+        (
+            "length".to_owned(),
+            format!("{:.6} s", (totals.to.0 - totals.from.0) as f64 / 1e9),
+        ),
+        (
+            "machine".to_owned(),
+            format!(
+                "{}: {} CPUs ({})",
+                machine.name(),
+                machine.cpus().len(),
+                findings.traced.known_from
+            ),
+        ),
+    ];
+    if let Some(release) = &recording.metadata().kernel_release {
+        facts.push(("kernel".to_owned(), release.clone()));
+    }
+    facts.push((
+        "events".to_owned(),
+        format!(
+            "{}; {} switches, {} wakeups, {} new tasks",
+            totals.events, totals.switches, totals.wakeups, totals.forks
+        ),
+    ));
+    let names = findings.names.iter();
+    Run {
+        name: short_name(findings).to_owned(),
+        facts,
+        notes: text::notes(findings),
+        machine,
+        audit: &findings.audit,
+        names: names
+            .map(|(task, name)| (*task, recording.names().get(*name).to_owned()))
+            .collect(),
+    }
+}
