@@ -7,6 +7,9 @@
 //!   simulator, recordings of real kernels and other users share one copy of the code.
 //! * `runqueue` and `policy` do not know each other: one says who runs next on a CPU, the other where
 //!   a task goes. They meet in `sim`.
+//! * `audit` judges without the policy, and shares nothing with `sim` but events. Its one rule that
+//!   compares a kernel with another rebuilds the state from the events and asks `policy`; so it
+//!   drives the queues and averages of `runqueue` and `pelt` by what was recorded.
 //! * `sim` has no input, output, clock or threads; it is handed machines and loads, and gives events.
 //! * `experiment` is where threads and the host's clock meet the simulator: many runs, each of them
 //!   deterministic, and what was measured around them kept apart.
@@ -129,7 +132,7 @@ pub const ARROWS: &[Row] = &[
     row(2, WORKLOAD,      &[UNITS, RNG]).no_std(),
     // 3: engine
     row(3, SIM,           &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD]).and_only(&["thiserror"]),
-    row(3, AUDIT,         &[UNITS, TOPOLOGY, EVENT, STATS]),
+    row(3, AUDIT,         &[UNITS, KERNEL, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY]),
     // 4: edges
     row(4, EXPERIMENT,    &[UNITS, KERNEL, RNG, TOPOLOGY, STATS, POLICY, WORKLOAD, SIM]).and_others(),
     row(4, WORKFILE,      &[UNITS, WORKLOAD]).and_others(),

@@ -12,6 +12,8 @@
 //!                ├──> stacking     threads that share a core beside idle cores
 //!                ├──> migration    by distance and cause; useless ones; ping-pong
 //!                └──> delay        from wakeup to run, by task, CPU and pair
+//!
+//!   events ──> reconstruct ──> whatif    each placement, asked again of another kernel
 //! ```
 //!
 //! # What is known and what is not
@@ -22,8 +24,8 @@
 //! may not use count neither as idle nor as better.
 //!
 //! # What this crate is not
-//! It shares no code with what it judges: neither the simulator nor the policies are used here, and
-//! no file format is known.
+//! An audit shares no code with what it judges: neither the simulator nor the policies are used for
+//! it, and no file format is known. Only [`WhatIf`] asks the policies, which is its purpose.
 
 mod audit;
 mod auditor;
@@ -33,9 +35,11 @@ mod idleness;
 mod map;
 mod migration;
 mod placement;
+mod reconstruct;
 mod stacking;
 mod track;
 mod words;
+mod whatif;
 
 pub use audit::{Audit, CpuTotals, LossWindow, TaskTotals, Totals};
 pub use auditor::{AuditOptions, Auditor};
@@ -45,5 +49,10 @@ pub use idleness::{Episode, Idleness};
 pub use map::{Level, Map};
 pub use migration::{Cause, Migrations, PingPong};
 pub use placement::{Certainty, Found, Kind, Missed, Placed, PlacementRow, Placements};
+pub use reconstruct::{Asked, Assumed, Picks};
 pub use stacking::Stacking;
 pub use words::outcome;
+pub use whatif::{
+    Agreement, Answer, Difference, Doubt, Doubts, Example, Met, Relation, Skipped, WhatIf,
+    WhatIfOptions, Why,
+};

@@ -121,7 +121,7 @@ pub(crate) struct Track {
     pub(crate) cpus: Vec<Cpu>,
     pub(crate) idle: CpuMask,
     pub(crate) unknown: CpuMask,
-    pub(crate) tasks: Tasks,
+    pub(crate) tasks: Tasks<Task>,
     /// CPUs with [`Cpu::left_waiting`].
     pub(crate) crowded: CpuMask,
     /// Sum of [`Cpu::left_waiting`].
@@ -129,18 +129,27 @@ pub(crate) struct Track {
     pub(crate) nr_idle: u64,
 }
 
-/// Tasks by number.
-#[derive(Debug, Default)]
-pub(crate) struct Tasks {
+/// What is kept of tasks, by their numbers.
+#[derive(Debug)]
+pub(crate) struct Tasks<T> {
     /// Those below `PID_MAX_LIMIT`, which are all that kernels give.
-    low: Vec<Option<Box<Task>>>,
-    high: BTreeMap<u32, Task>,
+    low: Vec<Option<Box<T>>>,
+    high: BTreeMap<u32, T>,
+}
+
+impl<T> Default for Tasks<T> {
+    fn default() -> Self {
+        Self {
+            low: Vec::new(),
+            high: BTreeMap::new(),
+        }
+    }
 }
 
 const LOW: usize = 4 << 20;
 
-impl Tasks {
-    pub(crate) fn get(&self, id: TaskId) -> Option<&Task> {
+impl<T: Default> Tasks<T> {
+    pub(crate) fn get(&self, id: TaskId) -> Option<&T> {
         if id.index() < LOW {
             self.low.get(id.index())?.as_deref()
         } else {
@@ -148,7 +157,7 @@ impl Tasks {
         }
     }
 
-    pub(crate) fn get_mut(&mut self, id: TaskId) -> &mut Task {
+    pub(crate) fn get_mut(&mut self, id: TaskId) -> &mut T {
         if id.index() < LOW {
             if id.index() >= self.low.len() {
                 self.low.resize_with(id.index() + 1, || None);
@@ -159,7 +168,7 @@ impl Tasks {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (TaskId, &Task)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (TaskId, &T)> {
         let low = self
             .low
             .iter()

@@ -12,7 +12,7 @@ use crate::fits::task_util_est;
 use crate::search::Search;
 use crate::{MachineView, Reason};
 
-pub use model::{PerfDomain, PerfState};
+pub use model::{PerfDomain, PerfState, perf_domains};
 
 /// The best CPU of one performance domain.
 #[derive(Clone, Copy, Debug)]

@@ -46,7 +46,7 @@ mod walk_order;
 pub use affinity::{fallback_cpu, only_cpu};
 pub use decision::{Affine, Cost, Decision};
 pub use effects::{Effects, Outcome, ScanAccount, WakeAvgIdle, WakerUpdate, update_avg};
-pub use energy::{PerfDomain, PerfState};
+pub use energy::{PerfDomain, PerfState, perf_domains};
 pub use explain::{Event, Explain, NoExplain, ProbeState, Step, Story};
 pub use fairlab_kernel::Kernel;
 pub use hint::{HintUpdate, hint_on_idle_entry};

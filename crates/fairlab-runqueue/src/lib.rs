@@ -2,8 +2,8 @@
 //!
 //! A [`FairRq`] holds the queues of one CPU, [`Entities`] the entities of all CPUs; the queue keeps
 //! only numbers, so a task moves between CPUs without being copied. Time comes in as an argument
-//! and is the CPU's `clock_task`. Nothing here knows other CPUs, load averages, real-time tasks or
-//! what a task does.
+//! and is the CPU's `clock_task`. Nothing here knows other CPUs or what a task does. Load averages are
+//! kept beside the queue, by [`FairClass`], which puts the two together.
 //!
 //! ```text
 //!   fork       add_task -> fork (parent's CPU) -> enqueue(NEW) -> check_preempt_wakeup
@@ -50,6 +50,8 @@ mod restore;
 
 mod higher;
 
+mod fair_class;
+
 #[cfg(test)]
 mod tests;
 
@@ -58,6 +60,7 @@ pub use cfs_rq::CfsRq;
 pub use change::Change;
 pub use config::RqConfig;
 pub use entity::{Entities, Entity, EntityId, Policy};
+pub use fair_class::FairClass;
 pub use flags::{DequeueFlags, Dequeued, EnqueueFlags, WakeFlags};
 pub use group::{GroupId, GroupLoad};
 pub use higher::{HigherClass, HigherQueue, ROUND_ROBIN_SLICE};

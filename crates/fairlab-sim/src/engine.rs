@@ -8,7 +8,7 @@ use fairlab_pelt::{EntityState, SchedAvg};
 use fairlab_policy::balance::{BalanceScratch, BalanceState};
 use fairlab_policy::{IdleMasks, Scratch};
 use fairlab_rng::Rng;
-use fairlab_runqueue::{EnqueueFlags, Entities, HigherQueue, RqConfig};
+use fairlab_runqueue::{EnqueueFlags, Entities, FairClass, HigherQueue, RqConfig};
 use fairlab_topology::{Domains, Machine};
 use fairlab_units::{CpuId, Nanos, PerCpu, TaskId, Timestamp};
 use fairlab_workload::{End, ProgramId, Workload};
@@ -198,8 +198,10 @@ impl<'a> Engine<'a> {
             cpu.and_then(|c| machine.node_index(c.node)).unwrap_or(0)
         };
         let cpus = PerCpu::from_fn(nr, |id| Cpu {
-            queue: FairQueue::new(&kernel, config, domains.capacity_orig(id))
-                .counting(Census::of(node_of(id), domains.cached(id).llc_id)),
+            queue: FairQueue::new(
+                FairClass::new(&kernel, config, domains.capacity_orig(id)),
+                Census::of(node_of(id), domains.cached(id).llc_id),
+            ),
             higher: HigherQueue::default(),
             curr_higher: None,
             slice_over: false,
@@ -265,7 +267,7 @@ impl<'a> Engine<'a> {
                 jiffies: JIFFIES_AT_START,
                 nodes,
                 node_cpus,
-                perf: crate::energy::perf_domains(machine, domains, &kernel),
+                perf: fairlab_policy::perf_domains(machine, domains, &kernel),
                 node_distances: node_distances.collect(),
             },
             balance,

@@ -1,9 +1,10 @@
 //! Capacity: of a CPU, of a group, and comparisons of both.
 
-use fairlab_kernel::Feature;
+use fairlab_kernel::{Feature, Kernel};
 use fairlab_pelt::{
-    CapacityInput, Clamp, CpuCapacity, CpuUtil, cpu_util_cfs, cpu_util_cfs_boost, task_fits_cpu,
+    CapacityInput, Clamp, CpuCapacity, CpuUtil, SchedAvg, cpu_util_cfs, cpu_util_cfs_boost, task_fits_cpu,
 };
+use fairlab_topology::Domains;
 use fairlab_topology::domains::DomainFlags;
 use fairlab_units::{CpuId, TaskId};
 
@@ -170,4 +171,38 @@ pub fn is_overutilized<V: BalanceView + ?Sized>(
         view.is_energy_aware(),
         &cpu_capacity(env, view, state, cpu),
     )
+}
+
+/// Sets the root domain's flag when `cpu`, whose queue has these averages, has more to do than it
+/// can. Only balancing the whole machine clears it. For machines with an energy model.
+///
+/// # Source
+/// Linux v6.12 `kernel/sched/fair.c`, `check_update_overutilized_status()`.
+#[doc(alias = "update_overutilized_status")]
+pub fn note_overutilized(
+    kernel: &Kernel,
+    domains: &Domains,
+    state: &mut BalanceState,
+    cpu: CpuId,
+    avg: &SchedAvg,
+) {
+    if state.overutilized {
+        return;
+    }
+    let capacity_orig = u64::from(domains.capacity_orig(cpu));
+    let util = CpuUtil {
+        cpu,
+        util_avg: avg.util_avg,
+        runnable_avg: avg.runnable_avg,
+        util_est: u64::from(avg.util_est.enqueued),
+        capacity_orig,
+    };
+    let capacity = CpuCapacity {
+        capacity: state.capacity_of(cpu),
+        capacity_orig,
+        actual: capacity_orig,
+    };
+    let util = cpu_util_cfs(kernel, &util);
+    state.overutilized =
+        fairlab_pelt::is_overutilized(kernel, util, Clamp::NONE, false, true, &capacity);
 }

@@ -2,7 +2,9 @@
 
 use alloc::vec::Vec;
 
+use fairlab_kernel::{Feature, Kernel};
 use fairlab_pelt::{Clamp, EffectiveInput, cpu_util, effective_cpu_util};
+use fairlab_topology::{Domains, Machine};
 use fairlab_units::{CpuId, CpuMask};
 
 use crate::MachineView;
@@ -25,6 +27,46 @@ pub struct PerfState {
     pub performance: u64,
     /// Energy per unit of utilization, in any unit that all domains share.
     pub cost: u64,
+}
+
+/// The performance domains of `machine`; empty when energy-aware scheduling is off: without asymmetric
+/// capacities, with SMT, or when some online CPU has no energy model.
+///
+/// Differs from Linux: frequencies are taken to follow utilization (schedutil), and there is no limit
+/// to the number of domains and states.
+///
+/// # Source
+/// Linux v6.12 `kernel/sched/topology.c`, `build_perf_domains()`.
+#[doc(alias = "build_perf_domains")]
+#[must_use]
+pub fn perf_domains(machine: &Machine, domains: &Domains, kernel: &Kernel) -> Vec<PerfDomain> {
+    let online = machine.online();
+    let switches = domains.switches();
+    let has_model = |cpu| machine.energy().iter().any(|d| d.cpus.test(cpu));
+    let is_on = kernel.has(Feature::ENERGY_AWARE)
+        && switches.asym_cpucapacity
+        && !switches.smt_present
+        && online.iter().all(has_model);
+    if !is_on {
+        return Vec::new();
+    }
+    let with_cpus = machine
+        .energy()
+        .iter()
+        .filter(|d| d.cpus.intersects(&online));
+    with_cpus
+        .map(|domain| PerfDomain {
+            cpus: domain.cpus.and(&online),
+            states: domain
+                .states
+                .iter()
+                .map(|state| PerfState {
+                    performance: u64::from(state.capacity),
+                    cost: state.cost(),
+                })
+                .collect(),
+        })
+        .collect()
 }
 
 impl PerfDomain {

@@ -1,0 +1,347 @@
+//! The fair class of one CPU: its runqueue, and the load averages that go with it.
+//!
+//! The queues know vruntimes, the PELT crate knows averages; this is where one call does both, in
+//! the kernel's order: averages are brought up to date with what was true until now, then the queue
+//! changes.
+
+use fairlab_kernel::Kernel;
+use fairlab_pelt::{EntityState, PeltClock, PeltTime, QueueAvg, QueueState, SchedAvg, Speed};
+use fairlab_units::Timestamp;
+
+use crate::{
+    Change, DequeueFlags, Dequeued, EnqueueFlags, Entities, EntityId, FairRq, Resched, RqConfig,
+    WakeFlags,
+};
+
+/// A signal that was last updated at zero would count as new.
+const CLOCK_OFFSET: u64 = 1_000_000_000;
+
+/// The fair class of one CPU: its runqueue and its load averages.
+///
+/// A task is named by its entity, and its averages are handed in beside it: whoever owns the tasks
+/// keeps them.
+///
+/// # Source
+/// Linux v5.4 to v7.2 `kernel/sched/fair.c`, the `fair_sched_class` operations with the
+/// `update_load_avg()` calls in them. Differs: there are no groups here.
+#[derive(Clone, Debug)]
+pub struct FairClass {
+    /// The runqueue.
+    pub rq: FairRq,
+    /// The load averages of the queue.
+    pub avg: QueueAvg,
+    /// Averages of the classes above the fair one, together.
+    pub higher: SchedAvg,
+    clock: PeltClock,
+    /// Does a task of those classes run?
+    higher_runs: bool,
+    speed: Speed,
+    kernel: Kernel,
+}
+
+impl FairClass {
+    /// An empty queue of a CPU with this original capacity, 1024 = the biggest.
+    #[must_use]
+    pub fn new(kernel: &Kernel, config: RqConfig, capacity: u32) -> Self {
+        Self {
+            rq: FairRq::new(config),
+            avg: QueueAvg::default(),
+            higher: SchedAvg::default(),
+            clock: PeltClock::default(),
+            higher_runs: false,
+            speed: Speed {
+                cpu_scale: u64::from(capacity),
+                ..Speed::FULL
+            },
+            kernel: *kernel,
+        }
+    }
+
+    /// `rq->nr_running`: delayed sleepers count.
+    #[inline]
+    #[must_use]
+    pub fn nr_running(&self) -> u32 {
+        self.rq.h_nr_queued()
+    }
+
+    /// Is nothing but SCHED_IDLE work runnable?
+    #[inline]
+    #[must_use]
+    pub fn is_sched_idle(&self) -> bool {
+        let nr = self.rq.h_nr_queued();
+        nr > 0 && nr == self.rq.h_nr_idle()
+    }
+
+    /// Share of a task with this `load_avg` in the load of the queue. There are no groups here.
+    ///
+    /// Differs from Linux: the queue's load is that of now, not of the first reader of the jiffy.
+    #[must_use]
+    pub fn task_h_load(&self, load_avg: u64) -> u64 {
+        let queue = self.avg.avg.load_avg;
+        load_avg * queue / (queue + 1)
+    }
+
+    /// PELT time of `now`. Interrupts take no time of their own here, so `clock_task` is `now`.
+    ///
+    /// Offset by a second: a signal that was last updated at zero would count as new.
+    fn pelt_now(&mut self, now: Timestamp, idle: bool) -> PeltTime {
+        let clock = now.0 + CLOCK_OFFSET;
+        let idle = idle && !self.higher_runs;
+        self.clock.advance(clock, clock, &self.speed, idle);
+        self.clock.now()
+    }
+
+    fn queue_state(&self) -> QueueState {
+        QueueState {
+            weight: self.rq.load().0,
+            runnable_weight: self.rq.load().0,
+            h_nr_runnable: u64::from(self.rq.h_nr_runnable()),
+            has_curr: self.rq.root().curr().is_some(),
+        }
+    }
+
+    fn entity_state(&self, ents: &Entities, id: EntityId) -> EntityState {
+        let entity = &ents[id];
+        let running = self.rq.root().curr() == Some(id);
+        if entity.is_delayed() {
+            EntityState::delayed_task(entity.weight().0)
+        } else {
+            EntityState::task(entity.weight().0, entity.is_on_rq(), running)
+        }
+    }
+
+    /// Brings the averages of the queue up to date (`update_blocked_averages`).
+    pub fn update_queue(&mut self, now: Timestamp) {
+        let idle = self.rq.root().curr().is_none();
+        let time = self.pelt_now(now, idle);
+        let state = self.queue_state();
+        self.avg.update(&self.kernel, time, &state);
+    }
+
+    /// Brings the averages of a task of this CPU, and of the queue, up to date.
+    pub fn update_load(
+        &mut self,
+        ents: &Entities,
+        id: EntityId,
+        avg: &mut SchedAvg,
+        now: Timestamp,
+    ) {
+        let idle = self.rq.root().curr().is_none();
+        let time = self.pelt_now(now, idle);
+        if !avg.last_update_time.is_never() {
+            let state = self.entity_state(ents, id);
+            avg.update(&self.kernel, time, &state);
+        }
+        let state = self.queue_state();
+        self.avg.update(&self.kernel, time, &state);
+    }
+
+    /// Adds a task, or wakes a delayed one.
+    pub fn enqueue(
+        &mut self,
+        ents: &mut Entities,
+        id: EntityId,
+        avg: &mut SchedAvg,
+        flags: EnqueueFlags,
+        now: Timestamp,
+    ) -> Resched {
+        self.update_load(ents, id, avg, now);
+        if avg.last_update_time.is_never() {
+            let state = self.entity_state(ents, id);
+            self.avg.attach(&self.kernel, avg, &state);
+        }
+        let resched = self.rq.enqueue(ents, id, flags, now);
+        // A delayed sleeper that the balancer moved is still asleep.
+        if !ents[id].is_delayed() {
+            self.avg.add_util_est(&self.kernel, avg);
+        }
+        let state = self.entity_state(ents, id);
+        self.avg.add_runnable_load(&self.kernel, avg, &state);
+        resched
+    }
+
+    /// Takes a task off.
+    pub fn dequeue(
+        &mut self,
+        ents: &mut Entities,
+        id: EntityId,
+        avg: &mut SchedAvg,
+        flags: DequeueFlags,
+        now: Timestamp,
+    ) -> (Dequeued, Resched) {
+        let state = self.entity_state(ents, id);
+        let was_delayed = ents[id].is_delayed();
+        if !was_delayed {
+            self.avg.subtract_util_est(&self.kernel, avg);
+        }
+        if flags.sleep && !was_delayed {
+            let idle = self.rq.root().curr().is_none();
+            let time = self.pelt_now(now, idle);
+            avg.go_to_sleep(&self.kernel, time, &state, self.speed.cpu_scale);
+        }
+        self.update_load(ents, id, avg, now);
+        let left = self.rq.dequeue(ents, id, flags, now);
+        if left.0 == Dequeued::Done {
+            self.avg.subtract_runnable_load(&self.kernel, avg, &state);
+        }
+        left
+    }
+
+    /// Changes a task of this CPU, queued or not, and the load that follows from its weight.
+    pub fn change(
+        &mut self,
+        ents: &mut Entities,
+        id: EntityId,
+        avg: &mut SchedAvg,
+        change: Change,
+        now: Timestamp,
+    ) -> Resched {
+        let is_attached = !avg.last_update_time.is_never();
+        if ents[id].is_on_rq() {
+            self.update_load(ents, id, avg, now);
+        } else if is_attached {
+            self.avg.sync(
+                &self.kernel,
+                avg,
+                &EntityState::task(ents[id].weight().0, false, false),
+            );
+        }
+        let old = self.entity_state(ents, id);
+        let resched = self.rq.change(ents, id, change, now);
+        let new = self.entity_state(ents, id);
+        if old.weight != new.weight {
+            // The load of a task between two queues is on none of them.
+            let mut nowhere = QueueAvg::default();
+            let queue = if is_attached {
+                &mut self.avg
+            } else {
+                &mut nowhere
+            };
+            queue.reweight(&self.kernel, avg, &old, &new);
+        }
+        resched
+    }
+
+    /// Brings the averages of a sleeping task up to its queue's (`sync_entity_load_avg`).
+    pub fn sync(&self, ents: &Entities, id: EntityId, avg: &mut SchedAvg) {
+        if !avg.last_update_time.is_never() {
+            let state = self.entity_state(ents, id);
+            self.avg.sync(&self.kernel, avg, &state);
+        }
+    }
+
+    /// A sleeping task wakes up elsewhere: its contribution goes at the next update.
+    pub fn remove(&mut self, ents: &Entities, id: EntityId, avg: &mut SchedAvg) {
+        if !avg.last_update_time.is_never() {
+            let state = self.entity_state(ents, id);
+            self.avg.remove(&self.kernel, avg, &state);
+            avg.forget_queue();
+        }
+    }
+
+    /// A queued task has been taken off and goes to another CPU: its contribution goes at once.
+    pub fn detach(&mut self, ents: &Entities, id: EntityId, avg: &mut SchedAvg, now: Timestamp) {
+        self.update_load(ents, id, avg, now);
+        let state = self.entity_state(ents, id);
+        self.avg.detach(&self.kernel, avg, &state);
+        avg.forget_queue();
+    }
+
+    /// The CPU goes idle.
+    pub fn enter_idle(&mut self, now: Timestamp) {
+        let none = SchedAvg::default();
+        self.clock
+            .enter_idle(now.0 + CLOCK_OFFSET, &self.avg.avg, &self.higher, &none);
+    }
+
+    /// A task of a higher class starts or stops to run, or goes on.
+    pub fn update_higher(&mut self, now: Timestamp, runs: bool) {
+        let idle = self.rq.root().curr().is_none();
+        let time = self.pelt_now(now, idle);
+        self.higher
+            .update_class(&self.kernel, time, self.higher_runs);
+        self.higher_runs = runs;
+    }
+
+    /// Makes a task the running one.
+    pub fn set_next(
+        &mut self,
+        ents: &mut Entities,
+        id: EntityId,
+        avg: &mut SchedAvg,
+        now: Timestamp,
+    ) {
+        self.update_load(ents, id, avg, now);
+        self.rq.set_next(ents, id, now);
+    }
+
+    /// Puts the running task back.
+    pub fn put_prev(
+        &mut self,
+        ents: &mut Entities,
+        id: EntityId,
+        avg: &mut SchedAvg,
+        now: Timestamp,
+    ) {
+        if ents[id].is_on_rq() {
+            self.update_load(ents, id, avg, now);
+        }
+        self.rq.put_prev(ents, id, now);
+    }
+
+    /// The periodic tick with `task` running.
+    pub fn tick(
+        &mut self,
+        ents: &mut Entities,
+        id: EntityId,
+        avg: &mut SchedAvg,
+        now: Timestamp,
+    ) -> Resched {
+        self.update_load(ents, id, avg, now);
+        self.rq.tick(ents, now)
+    }
+
+    /// Should the wakee preempt?
+    pub fn check_preempt(
+        &mut self,
+        ents: &mut Entities,
+        wakee: EntityId,
+        flags: WakeFlags,
+        now: Timestamp,
+    ) -> Resched {
+        self.rq.check_preempt_wakeup(ents, wakee, flags, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Policy;
+    use fairlab_kernel::Release;
+
+    #[test]
+    fn a_new_task_brings_its_first_utilization_and_leaves_it_when_it_sleeps() {
+        for release in Release::ALL {
+            let kernel = Kernel::of(release);
+            let mut queue = FairClass::new(&kernel, RqConfig::new(&kernel, 8), 1024);
+            let mut ents = Entities::new();
+            let entity = ents.add_task(0, Policy::Normal);
+            let weight = ents[entity].weight().0;
+            let state = EntityState::task(weight, false, false);
+            let mut avg = SchedAvg::new_task(&kernel, &state);
+            avg.init_util(&kernel, &state, &queue.avg.avg, 1024);
+            // Half of what an empty CPU has to spare.
+            assert_eq!(avg.util_avg, 512, "{release}");
+            let at = |us: u64| Timestamp(us * 1_000);
+            let _ = queue.enqueue(&mut ents, entity, &mut avg, EnqueueFlags::NEW, at(10));
+            assert_eq!(queue.avg.avg.util_avg, 512, "{release}");
+            queue.set_next(&mut ents, entity, &mut avg, at(10));
+            let _ = queue.dequeue(&mut ents, entity, &mut avg, DequeueFlags::SLEEP, at(12));
+            queue.put_prev(&mut ents, entity, &mut avg, at(12));
+            queue.enter_idle(at(12));
+            queue.update_queue(at(100));
+            let left = queue.avg.avg.util_avg;
+            assert!((505..=512).contains(&left), "{release}: {left}");
+        }
+    }
+}
