@@ -53,6 +53,6 @@ pub use reconstruct::{Asked, Assumed, Picks};
 pub use stacking::Stacking;
 pub use words::outcome;
 pub use whatif::{
-    Agreement, Answer, Difference, Doubt, Doubts, Example, Met, Relation, Skipped, WhatIf,
-    WhatIfOptions, Why,
+    Agreement, Answer, Difference, Doubt, Doubts, Example, Met, Relation, Skipped, SyncFlags,
+    WhatIf, WhatIfOptions, Why,
 };

@@ -45,6 +45,7 @@ use fairlab_units::{CpuId, CpuMask, Nanos, PerCpu, TaskId, Timestamp};
 
 use crate::track::Tasks;
 use cpu::Cpu;
+use switching::Pulled;
 use task::Task;
 
 pub(crate) use task::Slot;
@@ -57,14 +58,19 @@ pub struct Assumed {
     pub probe: Nanos,
     /// Looking at one CPU while the balancer gathers statistics.
     pub balance_cpu: Nanos,
+    /// From a request to reschedule to the choice. A CPU that has not switched after that has chosen
+    /// to go on with what it runs.
+    pub resched: Nanos,
 }
 
 impl Default for Assumed {
-    /// Half of a transfer of a cache line inside an LLC, and one inside a node with the work on it.
+    /// Half of a transfer of a cache line inside an LLC, one inside a node with the work on it, and
+    /// an interrupt between CPUs of different nodes.
     fn default() -> Self {
         Self {
             probe: Nanos(18),
             balance_cpu: Nanos(52),
+            resched: Nanos(1_600),
         }
     }
 }
@@ -134,6 +140,10 @@ pub struct Reconstruction<'a> {
     perf: Vec<PerfDomain>,
     balance: BalanceState,
     balance_scratch: BalanceScratch,
+    /// CPUs that are asked to reschedule.
+    asked: Vec<CpuId>,
+    /// Tasks that a CPU has pulled, until it is known whether it did because it had nothing left.
+    pulled: Vec<Pulled>,
     contradictions: u64,
     picks: Picks,
 }
@@ -182,6 +192,8 @@ impl<'a> Reconstruction<'a> {
             balance: BalanceState::new(domains, &kernel, 0, active.weight()),
             balance_scratch: BalanceScratch::new(nr),
             active,
+            asked: Vec::new(),
+            pulled: Vec::new(),
             contradictions: 0,
             picks: Picks::default(),
         }

@@ -12,12 +12,13 @@
 //! ([`Doubt`]). When all answers are the same, the answer is sure. When the recorded CPU is among the
 //! others, the difference may be due to what was not recorded, and is counted apart.
 //!
-//! Whether a wakeup was synchronous is learned: where only one of the two answers was recorded, the
-//! pair of waker and wakee is remembered for the next time.
+//! Whether a wakeup was synchronous is learned, see [`SyncFlags`]: best from a first pass that asks the
+//! kernel that was recorded.
 
 mod answer;
 mod doubt;
 mod log;
+mod sync;
 
 use fairlab_event::SchedEvent;
 use fairlab_kernel::Kernel;
@@ -29,14 +30,18 @@ use log::Log;
 
 pub use answer::{Agreement, Answer, Difference, Example, Met, Relation, Skipped, Why};
 pub use doubt::{Doubt, Doubts};
+pub use sync::SyncFlags;
 
 /// Settings of a what-if question.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct WhatIfOptions {
     /// Times that no recording tells.
     pub assumed: Assumed,
     /// How many examples of each sort of difference are kept.
     pub keep: usize,
+    /// What is known about synchronous wakeups: from [`Answer::sync`], when the kernel that was
+    /// recorded has been asked before.
+    pub sync: SyncFlags,
 }
 
 impl Default for WhatIfOptions {
@@ -44,6 +49,7 @@ impl Default for WhatIfOptions {
         Self {
             assumed: Assumed::default(),
             keep: 3,
+            sync: SyncFlags::default(),
         }
     }
 }
@@ -66,7 +72,7 @@ impl<'a> WhatIf<'a> {
     ) -> Self {
         Self {
             state: Reconstruction::new(machine, domains, kernel, options.assumed),
-            log: Log::new(machine, options.keep),
+            log: Log::new(machine, options.keep, options.sync),
         }
     }
 

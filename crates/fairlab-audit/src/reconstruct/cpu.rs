@@ -46,6 +46,8 @@ pub(crate) struct Cpu {
     pub pending: Vec<Slot>,
     /// The request to reschedule that has been made since the last switch.
     pub resched: Resched,
+    /// When it was made.
+    pub asked_at: Timestamp,
     /// Since when it is known what it runs.
     pub known_since: Option<Timestamp>,
     /// Since when it has not idled.
@@ -66,6 +68,7 @@ impl Cpu {
             higher_waiting: Vec::new(),
             pending: Vec::new(),
             resched: Resched::None,
+            asked_at: Timestamp::ZERO,
             known_since: None,
             busy_since: None,
             idle_task: IdleTask::default(),
@@ -90,6 +93,14 @@ impl Cpu {
     /// `sched_idle_cpu`.
     pub fn is_sched_idle(&self) -> bool {
         self.class.is_sched_idle() && self.nr_running() == self.class.nr_running()
+    }
+
+    /// A request to reschedule is made.
+    pub fn request(&mut self, resched: Resched, now: Timestamp) {
+        if resched == Resched::Now && self.resched != Resched::Now {
+            self.asked_at = now;
+        }
+        self.resched = self.resched.or(resched);
     }
 
     /// The first wakeup on an idle CPU ends its idle period, whose length goes into the average.

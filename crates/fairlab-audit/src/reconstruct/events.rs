@@ -23,6 +23,9 @@ impl Reconstruction<'_> {
         }
         self.advance(event.time);
         let cpu = event.cpu;
+        let is_switch = matches!(event.kind, EventKind::Switch { .. });
+        let is_move = matches!(event.kind, EventKind::Migrate { .. });
+        self.settle_pulled(cpu, is_switch || is_move);
         let mut knows = |cpu: CpuId| {
             let known = cpu.index() < self.cpus.len() && self.active.test(cpu);
             self.contradictions += u64::from(!known);
@@ -44,7 +47,7 @@ impl Reconstruction<'_> {
                 self.wakeup_new(cpu, task, target, asker);
             }
             EventKind::Migrate { task, from, to } if knows(from) && knows(to) => {
-                self.migrate(task, from, to);
+                self.migrate(cpu, task, from, to);
             }
             EventKind::Exec { task } => self.exec(cpu, task, asker),
             EventKind::Exit { task } => {

@@ -4,12 +4,23 @@
 use fairlab_event::SwitchState;
 use fairlab_policy::hint_on_idle_entry;
 use fairlab_runqueue::{DequeueFlags, EnqueueFlags, Resched};
-use fairlab_units::{CpuId, TaskId};
+use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 
 use super::cpu::Curr;
 use super::task::{Phase, Slot};
 use super::view::Bend;
 use super::{Asker, Reconstruction};
+
+/// A queued task that the CPU on which the event was recorded takes over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pulled {
+    slot: Slot,
+    to: CpuId,
+    time: Timestamp,
+}
+
+/// A CPU that pulls because it has nothing left switches within this time.
+const PULL: Nanos = Nanos(10_000);
 
 impl Reconstruction<'_> {
     /// `cpu` switches from `prev` to `next`.
@@ -33,7 +44,11 @@ impl Reconstruction<'_> {
                 self.may_exec(cpu, slot, asker);
             }
             self.stop(cpu, slot, state);
+            if !state.is_runnable() && self.pulled.iter().any(|pulled| pulled.to == cpu) {
+                self.look_for_tasks(cpu);
+            }
         }
+        self.take_pulled(|pulled| pulled.to == cpu);
         self.cpus[cpu].resched = Resched::None;
         match next {
             Some(slot) => {
@@ -280,12 +295,9 @@ impl Reconstruction<'_> {
     /// `cpu` has nothing left to run.
     fn enter_idle(&mut self, cpu: CpuId) {
         let now = self.now;
-        self.cpus[cpu].idle_stamp = now.0.max(1);
         self.cpus[cpu].busy_since = None;
-        self.look_around(|balancer, ops| {
-            balancer.newidle_balance(ops, cpu);
-        });
-        self.keep_balance_cost(cpu);
+        self.look_for_tasks(cpu);
+        self.cpus[cpu].idle_stamp = now.0.max(1);
         self.cpus[cpu].class.enter_idle(now);
         let hint = hint_on_idle_entry(&self.view(Bend::default()), &self.kernel, cpu);
         if let Some(shared) = hint.set {
@@ -294,8 +306,40 @@ impl Reconstruction<'_> {
         self.look_around(|balancer, ops| balancer.nohz_enter_idle(ops, cpu));
     }
 
+    /// `cpu` has nothing left, and looks for tasks to pull.
+    fn look_for_tasks(&mut self, cpu: CpuId) {
+        self.cpus[cpu].idle_stamp = 0;
+        self.look_around(|balancer, ops| {
+            balancer.newidle_balance(ops, cpu);
+        });
+        self.keep_balance_cost(cpu);
+    }
+
+    /// Moves tasks that were held back because they seemed to be pulled by a CPU with nothing left.
+    pub(super) fn take_pulled(&mut self, which: impl Fn(&Pulled) -> bool) {
+        if self.pulled.is_empty() {
+            return;
+        }
+        let (taken, held) = self.pulled.iter().partition(|pulled| which(pulled));
+        self.pulled = held;
+        let taken: Vec<Pulled> = taken;
+        for pulled in taken {
+            if self.tasks[pulled.slot.index()].phase == Phase::Queued {
+                self.move_queued(pulled.slot, pulled.to);
+            }
+        }
+    }
+
+    /// An event of `cpu` that is no switch, or about another time, ends the waiting for pulls.
+    pub(super) fn settle_pulled(&mut self, cpu: CpuId, is_switch: bool) {
+        let now = self.now;
+        self.take_pulled(|pulled| {
+            now.saturating_since(pulled.time) > PULL || pulled.to == cpu && !is_switch
+        });
+    }
+
     /// The task moves from `from` to `to`.
-    pub(super) fn migrate(&mut self, id: TaskId, from: CpuId, to: CpuId) {
+    pub(super) fn migrate(&mut self, cpu: CpuId, id: TaskId, from: CpuId, to: CpuId) {
         let slot = self.slot(id);
         let phase = self.tasks[slot.index()].phase;
         match phase {
@@ -305,6 +349,14 @@ impl Reconstruction<'_> {
                 pending.retain(|other| *other != slot);
                 self.move_sleeper(slot, to);
                 self.cpus[to].pending.push(slot);
+            }
+            // The CPU that pulls still seems to run what has left it: the switch comes later.
+            Phase::Queued if cpu == to && matches!(self.cpus[to].curr, Curr::Task(_)) => {
+                self.pulled.push(Pulled {
+                    slot,
+                    to,
+                    time: self.now,
+                });
             }
             Phase::Queued | Phase::Running => self.move_queued(slot, to),
             Phase::Sleeping if self.is_delayed(slot) => self.move_queued(slot, to),

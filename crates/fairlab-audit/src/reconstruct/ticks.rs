@@ -29,13 +29,48 @@ impl Reconstruction<'_> {
             self.next_tick += (missed - MOST_TICKS) * self.tick;
         }
         while self.next_tick < time {
+            self.pick_silently(Timestamp(self.next_tick));
             self.set_now(self.next_tick);
             self.next_tick += self.tick;
             for cpu in &self.active.clone() {
                 self.tick(cpu);
             }
         }
+        self.pick_silently(Timestamp(time));
         self.set_now(time);
+    }
+
+    /// CPUs that were asked to reschedule and did not switch have picked what they ran before. No
+    /// event tells of it, but sleepers whose dequeue was delayed have left.
+    fn pick_silently(&mut self, now: Timestamp) {
+        let patience = self.assumed.resched;
+        let mut at = 0;
+        while let Some(&cpu) = self.asked.get(at) {
+            let c = &mut self.cpus[cpu];
+            let is_moot = c.resched != Resched::Now || c.curr_is_higher;
+            let due = c.asked_at + patience;
+            if !is_moot && due >= now {
+                at += 1;
+                continue;
+            }
+            self.asked.swap_remove(at);
+            if is_moot || !matches!(c.curr, Curr::Task(_)) {
+                continue;
+            }
+            c.resched = Resched::None;
+            let _ = c.class.rq.pick_next(&mut self.ents, due);
+            self.collect_left(cpu);
+        }
+    }
+
+    /// `cpu` is asked to reschedule.
+    pub(super) fn request(&mut self, cpu: CpuId, resched: Resched) {
+        let c = &mut self.cpus[cpu];
+        let was = c.resched;
+        c.request(resched, self.now);
+        if c.resched == Resched::Now && was != Resched::Now {
+            self.asked.push(cpu);
+        }
     }
 
     fn set_now(&mut self, time: u64) {
@@ -54,11 +89,8 @@ impl Reconstruction<'_> {
             let avg = &mut self.tasks[slot.index()].avg;
             let resched = c.class.tick(&mut self.ents, slot.entity(), avg, now);
             // A lazy request becomes a real one at the tick after it was made.
-            c.resched = match (c.resched, resched) {
-                (Resched::Lazy, _) | (_, Resched::Now) => Resched::Now,
-                (before, Resched::None) => before,
-                (before, Resched::Lazy) => before.or(Resched::Lazy),
-            };
+            let is_due = c.resched == Resched::Lazy;
+            self.request(cpu, if is_due { Resched::Now } else { resched });
         }
         self.note_overutilized(cpu);
         if self.domains.base(cpu).is_some() && self.jiffies >= self.balance.cpus[cpu].next_balance {

@@ -1,7 +1,7 @@
 //! Wakeups, forks and execs: placements are asked, and tasks join queues.
 
 use fairlab_policy::Outcome;
-use fairlab_runqueue::{DequeueFlags, EnqueueFlags, Resched, WakeFlags};
+use fairlab_runqueue::{DequeueFlags, EnqueueFlags, WakeFlags};
 use fairlab_units::{CpuId, TaskId};
 
 use super::cpu::Curr;
@@ -260,15 +260,12 @@ impl Reconstruction<'_> {
                     pending: c.resched,
                 };
                 let wants = c.class.check_preempt(&mut self.ents, entity, flags, now);
-                c.resched = c.resched.or(resched).or(wants);
+                self.request(cpu, resched.or(wants));
             }
             self.collect_left(cpu);
         }
         if flags.wakeup && was_idle {
             self.cpus[cpu].end_idle_period(now, self.jiffies);
-        }
-        if was_idle {
-            self.cpus[cpu].resched = Resched::Now;
         }
         if !flags.new {
             self.note_overutilized(cpu);

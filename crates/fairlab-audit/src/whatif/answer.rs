@@ -8,6 +8,7 @@ use fairlab_stats::LatencyHistogram as Histogram;
 use fairlab_units::{CpuId, TaskId, Timestamp};
 
 use super::doubt::{Doubt, Doubts};
+use super::sync::SyncFlags;
 use crate::reconstruct::{Asked, Picks};
 
 /// How often the answer was where the task went.
@@ -230,6 +231,8 @@ pub struct Answer {
     pub picks: Picks,
     /// Events that contradict those before.
     pub contradictions: u64,
+    /// What was learned about synchronous wakeups.
+    pub sync: SyncFlags,
 }
 
 impl Answer {

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use fairlab_policy::{Outcome, only_cpu};
 use fairlab_stats::LatencyHistogram as Histogram;
 use fairlab_topology::Machine;
-use fairlab_units::{CpuId, CpuMask, Timestamp};
+use fairlab_units::{CpuId, CpuMask, TaskId, Timestamp};
 
 use super::answer::{Agreement, Answer, Difference, Example, Met, Relation, Skipped, Verdict, Why};
 use super::doubt::{Doubt, Weighed, Weigher};
+use super::sync::SyncFlags;
 use crate::map::Map;
 use crate::reconstruct::{Asked, Asker, Question, Reconstruction, Slot};
 
@@ -19,7 +20,8 @@ struct Open {
     why: Why,
     weighed: Option<Weighed>,
     cpu: CpuId,
-    waker: Option<Slot>,
+    /// Waker and wakee.
+    pair: Option<(TaskId, TaskId)>,
     /// What idled at that moment.
     idle: CpuMask,
     queued: u32,
@@ -39,7 +41,7 @@ struct Sort {
 pub(super) struct Log {
     map: Map,
     weigher: Weigher,
-    sync: SyncGuess,
+    sync: SyncFlags,
     /// By kind and task.
     open: BTreeMap<(Asked, Slot), Open>,
     by_why: BTreeMap<(Asked, Why), Agreement>,
@@ -53,42 +55,13 @@ pub(super) struct Log {
     keep: usize,
 }
 
-/// Whether wakeups are synchronous, by who woke whom: what was learned where it mattered.
-#[derive(Debug, Default)]
-struct SyncGuess {
-    pairs: BTreeMap<(Slot, Slot), i8>,
-    wakers: BTreeMap<Slot, i8>,
-}
-
-impl SyncGuess {
-    const MOST: i8 = 8;
-
-    fn guess(&self, waker: Slot, wakee: Slot) -> bool {
-        let pair = self.pairs.get(&(waker, wakee)).copied().unwrap_or(0);
-        if pair != 0 {
-            return pair > 0;
-        }
-        self.wakers.get(&waker).is_some_and(|sum| *sum > 0)
-    }
-
-    fn learn(&mut self, waker: Slot, wakee: Slot, is_sync: bool) {
-        let step = if is_sync { 1 } else { -1 };
-        for sum in [
-            self.pairs.entry((waker, wakee)).or_default(),
-            self.wakers.entry(waker).or_default(),
-        ] {
-            *sum = (*sum + step).clamp(-Self::MOST, Self::MOST);
-        }
-    }
-}
-
 impl Log {
-    pub fn new(machine: &Machine, keep: usize) -> Self {
+    pub fn new(machine: &Machine, keep: usize, sync: SyncFlags) -> Self {
         let nr_cpus = machine.nr_cpu_ids();
         Self {
             map: Map::of(machine),
             weigher: Weigher::new(nr_cpus),
-            sync: SyncGuess::default(),
+            sync,
             open: BTreeMap::new(),
             by_why: BTreeMap::new(),
             differences: BTreeMap::new(),
@@ -112,6 +85,7 @@ impl Log {
             untimed: self.untimed,
             picks: state.picks(),
             contradictions: state.contradictions(),
+            sync: self.sync,
         }
     }
 
@@ -228,14 +202,15 @@ impl Asker for Log {
             return None;
         }
         let waker = state.running_on(question.this_cpu);
+        let pair = waker.map(|waker| (state.id(waker), state.id(slot)));
         let is_sync = question.kind == Asked::Wakeup
-            && waker.is_some_and(|waker| self.sync.guess(waker, slot));
+            && pair.is_some_and(|(waker, wakee)| self.sync.guess(waker, wakee));
         let mut open = Open {
             question: *question,
             why: Why::StillQueued,
             weighed: None,
             cpu: question.prev_cpu,
-            waker,
+            pair,
             idle: state.idle_cpus(),
             queued: state.nr_queued(question.prev_cpu),
         };
@@ -257,16 +232,16 @@ impl Asker for Log {
             return;
         };
         if let Some(weighed) = &open.weighed
-            && let Some(waker) = open.waker
+            && let Some((waker, wakee)) = open.pair
             && let Some((_, other)) = weighed
                 .others
                 .iter()
                 .find(|(doubt, _)| *doubt == Doubt::Sync)
         {
             if weighed.cpu == cpu {
-                self.sync.learn(waker, slot, weighed.is_sync);
+                self.sync.learn(waker, wakee, weighed.is_sync);
             } else if *other == cpu {
-                self.sync.learn(waker, slot, !weighed.is_sync);
+                self.sync.learn(waker, wakee, !weighed.is_sync);
             }
         }
         self.judge(state, &open, cpu);

@@ -110,4 +110,3 @@ pub fn all_idle(machine: &Machine) -> impl Iterator<Item = SchedEvent> + '_ {
         kind: EventKind::Running { task: None },
     })
 }
-
