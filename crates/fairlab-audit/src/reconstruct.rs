@@ -16,9 +16,9 @@
 //! the recording is right. What the kernel only remembers (recent CPUs, wake counts, idle-core hints,
 //! idle times) is written down as its code would, at the same moments.
 //!
-//! Balancing passes are made at the ticks where they are due, and look but do not touch: their own
-//! numbers (group capacities, scan budgets, intervals) are kept, and tasks move when the recording
-//! says so.
+//! Balancing passes are made at the ticks where they are due, and move what the recording says was
+//! moved at that moment, nothing else. Their own numbers (group capacities, scan budgets, intervals)
+//! are kept.
 //!
 //! # What cannot be rebuilt
 //! - Whether a wakeup was told to be synchronous. See [`WhatIf`](crate::WhatIf) for how it is guessed.
@@ -36,6 +36,9 @@ mod ticks;
 mod view;
 mod waking;
 
+use std::collections::VecDeque;
+
+use fairlab_event::SchedEvent;
 use fairlab_kernel::Kernel;
 use fairlab_policy::balance::{BalanceScratch, BalanceState};
 use fairlab_policy::{Outcome, PerfDomain, perf_domains};
@@ -140,6 +143,10 @@ pub struct Reconstruction<'a> {
     perf: Vec<PerfDomain>,
     balance: BalanceState,
     balance_scratch: BalanceScratch,
+    /// Idle CPUs that were kicked to balance.
+    kicked: Vec<CpuId>,
+    /// Events that come next, as far as they are needed: see [`balancing::SOON`].
+    soon: VecDeque<SchedEvent>,
     /// CPUs that are asked to reschedule.
     asked: Vec<CpuId>,
     /// Tasks that a CPU has pulled, until it is known whether it did because it had nothing left.
@@ -192,6 +199,8 @@ impl<'a> Reconstruction<'a> {
             balance: BalanceState::new(domains, &kernel, 0, active.weight()),
             balance_scratch: BalanceScratch::new(nr),
             active,
+            kicked: Vec::new(),
+            soon: VecDeque::new(),
             asked: Vec::new(),
             pulled: Vec::new(),
             contradictions: 0,

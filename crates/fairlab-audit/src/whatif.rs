@@ -93,7 +93,8 @@ impl<'a> WhatIf<'a> {
 
     /// What there is to say.
     #[must_use]
-    pub fn finish(self) -> Answer {
+    pub fn finish(mut self) -> Answer {
+        self.state.end(&mut self.log);
         self.log.finish(&self.state)
     }
 }

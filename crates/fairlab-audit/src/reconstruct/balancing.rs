@@ -1,23 +1,27 @@
-//! The balancer's own numbers: its passes are made, and move nothing.
+//! The balancer's own numbers: its passes are made, and move what the recording says was moved.
 
+use fairlab_event::EventKind;
 use fairlab_kernel::Kernel;
 use fairlab_pelt::{SchedAvg, fits_capacity};
 use fairlab_policy::balance::capacity::note_overutilized;
 use fairlab_policy::balance::{
     BalanceCost, BalanceOps, BalanceState, BalanceTask, BalanceView, Balancer, CapacityLoss,
 };
-use fairlab_runqueue::{Entities, Policy, Resched};
+use fairlab_runqueue::{DequeueFlags, EnqueueFlags, Entities, Policy, Resched, WakeFlags};
 use fairlab_topology::Domains;
-use fairlab_units::{CpuId, CpuMask, PerCpu, TaskId, Timestamp};
+use fairlab_units::{CpuId, CpuMask, Nanos, PerCpu, TaskId, Timestamp};
 
 use super::cpu::{Cpu, Curr};
 use super::task::{Phase, Slot, Task};
 use super::{Assumed, Reconstruction};
 
+/// A pass that begins now has made its moves after this time.
+pub(crate) const SOON: Nanos = Nanos(5_000);
+
 /// The state as a pass sees it.
 struct Onlooker<'r> {
     cpus: &'r mut PerCpu<Cpu>,
-    tasks: &'r [Task],
+    tasks: &'r mut [Task],
     ents: &'r mut Entities,
     domains: &'r Domains,
     kernel: &'r Kernel,
@@ -30,6 +34,17 @@ struct Onlooker<'r> {
     pushes: Vec<CpuId>,
     /// Tasks that the pass would have moved: it must not take them again.
     taken: Vec<TaskId>,
+    /// Moves that the recording tells of soon: these are made.
+    told: Vec<Told>,
+    asked: &'r mut Vec<CpuId>,
+}
+
+/// A move of a task that events tell of soon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Told {
+    task: TaskId,
+    from: CpuId,
+    to: CpuId,
 }
 
 impl Reconstruction<'_> {
@@ -53,9 +68,12 @@ impl Reconstruction<'_> {
         &mut self,
         pass: impl FnOnce(&mut Balancer<'_>, &mut dyn BalanceOps) -> T,
     ) -> T {
+        let told = self.moves_soon();
         let mut ops = Onlooker {
+            told,
+            asked: &mut self.asked,
             cpus: &mut self.cpus,
-            tasks: &self.tasks,
+            tasks: &mut self.tasks,
             ents: &mut self.ents,
             domains: self.domains,
             kernel: &self.kernel,
@@ -79,6 +97,29 @@ impl Reconstruction<'_> {
             balancer.active_balance(&mut ops, cpu);
         }
         answer
+    }
+
+    /// Moves of queued tasks that the next events tell of.
+    fn moves_soon(&self) -> Vec<Told> {
+        let soon = self
+            .soon
+            .iter()
+            .take_while(|event| event.time <= self.now + SOON);
+        soon.filter_map(|event| match event.kind {
+            EventKind::Migrate { task, from, to } => {
+                let slot = self.slots.get(task).copied()?;
+                let known = self.tasks.get(slot.index())?;
+                (known.phase == Phase::Queued && known.cpu == from && !known.is_higher).then_some(
+                    Told {
+                        task: slot.number(),
+                        from,
+                        to,
+                    },
+                )
+            }
+            _ => None,
+        })
+        .collect()
     }
 
     /// Takes over what a pass on `cpu` has found out about its own length.
@@ -261,11 +302,49 @@ impl BalanceOps for Onlooker<'_> {
         rq.move_to_newest(self.ents, entity);
     }
 
-    fn detach(&mut self, task: TaskId, _src: CpuId, _dst: CpuId) {
-        self.taken.push(task);
+    fn detach(&mut self, id: TaskId, src: CpuId, dst: CpuId) {
+        self.taken.push(id);
+        let told = Told {
+            task: id,
+            from: src,
+            to: dst,
+        };
+        if !self.told.contains(&told) {
+            return;
+        }
+        let slot = Slot::of_number(id);
+        let task = &mut self.tasks[slot.index()];
+        let (class, entity) = (&mut self.cpus[src].class, slot.entity());
+        let flags = DequeueFlags::MOVE;
+        // The request of the source's last accounting is moot: its running task stays.
+        let _ = class.dequeue(self.ents, entity, &mut task.avg, flags, self.now);
+        class.detach(self.ents, entity, &mut task.avg, self.now);
+        task.cpu = dst;
     }
 
-    fn attach(&mut self, _task: TaskId, _dst: CpuId) {}
+    fn attach(&mut self, id: TaskId, dst: CpuId) {
+        let slot = Slot::of_number(id);
+        let task = &mut self.tasks[slot.index()];
+        let entity = slot.entity();
+        if self.ents[entity].is_on_rq() || task.cpu != dst {
+            return;
+        }
+        let c = &mut self.cpus[dst];
+        let flags = EnqueueFlags::MOVED;
+        let resched = c
+            .class
+            .enqueue(self.ents, entity, &mut task.avg, flags, self.now);
+        if matches!(c.curr, Curr::Task(_)) && !c.curr_is_higher {
+            let flags = WakeFlags {
+                fork: false,
+                pending: c.resched,
+            };
+            let wants = c.class.check_preempt(self.ents, entity, flags, self.now);
+            if c.request(resched.or(wants), self.now) {
+                self.asked.push(dst);
+            }
+        }
+    }
 
     fn start_active_balance(&mut self, src: CpuId, _dst: CpuId) {
         self.pushes.push(src);

@@ -95,12 +95,14 @@ impl Cpu {
         self.class.is_sched_idle() && self.nr_running() == self.class.nr_running()
     }
 
-    /// A request to reschedule is made.
-    pub fn request(&mut self, resched: Resched, now: Timestamp) {
-        if resched == Resched::Now && self.resched != Resched::Now {
+    /// A request to reschedule is made. Says whether it is a new one to do so at once.
+    pub fn request(&mut self, resched: Resched, now: Timestamp) -> bool {
+        let is_new = resched == Resched::Now && self.resched != Resched::Now;
+        if is_new {
             self.asked_at = now;
         }
         self.resched = self.resched.or(resched);
+        is_new
     }
 
     /// The first wakeup on an idle CPU ends its idle period, whose length goes into the average.

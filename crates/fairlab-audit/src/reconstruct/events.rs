@@ -2,11 +2,18 @@
 
 use fairlab_event::{EventKind, SchedEvent};
 use fairlab_runqueue::{Change, DequeueFlags, EnqueueFlags};
-use fairlab_units::{CpuId, CpuMask, TaskId};
+use fairlab_units::{CpuId, CpuMask, Nanos, TaskId};
 
+use super::balancing::SOON;
 use super::cpu::Curr;
 use super::task::{Phase, Slot};
 use super::{Asker, Reconstruction};
+
+/// Ticks between two events look as far into what comes after the second as they need.
+const PATIENCE: Nanos = SOON;
+
+/// So many events are waited for at most.
+const MOST_SOON: usize = 4096;
 
 /// Priorities from here on are of the fair class: nice -20 is 100.
 const FAIR: i16 = 100;
@@ -15,8 +22,26 @@ const FAIR: i16 = 100;
 const STOPPER: i16 = 0;
 
 impl Reconstruction<'_> {
-    /// Takes an event in. Events about CPUs that the machine does not have are contradictions.
+    /// Takes an event in. It is dealt with when it is known what comes soon after.
     pub(crate) fn event(&mut self, event: &SchedEvent, asker: &mut dyn Asker) {
+        self.soon.push_back(*event);
+        while let Some(first) = self.soon.front().copied()
+            && (event.time > first.time + SOON + PATIENCE || self.soon.len() > MOST_SOON)
+        {
+            self.soon.pop_front();
+            self.take(&first, asker);
+        }
+    }
+
+    /// No more events come.
+    pub(crate) fn end(&mut self, asker: &mut dyn Asker) {
+        while let Some(first) = self.soon.pop_front() {
+            self.take(&first, asker);
+        }
+    }
+
+    /// Events about CPUs that the machine does not have are contradictions.
+    fn take(&mut self, event: &SchedEvent, asker: &mut dyn Asker) {
         if !self.is_known_cpu(event.cpu) {
             self.contradictions += 1;
             return;

@@ -350,6 +350,8 @@ impl Reconstruction<'_> {
                 self.move_sleeper(slot, to);
                 self.cpus[to].pending.push(slot);
             }
+            // The balancing pass that did it has been made.
+            Phase::Queued if self.tasks[slot.index()].cpu == to => {}
             // The CPU that pulls still seems to run what has left it: the switch comes later.
             Phase::Queued if cpu == to && matches!(self.cpus[to].curr, Curr::Task(_)) => {
                 self.pulled.push(Pulled {

@@ -35,6 +35,12 @@ impl Reconstruction<'_> {
             for cpu in &self.active.clone() {
                 self.tick(cpu);
             }
+            // The kicked CPUs begin when the interrupts have reached them.
+            for cpu in std::mem::take(&mut self.kicked) {
+                self.look_around(|balancer, ops| {
+                    balancer.nohz_idle_balance(ops, cpu);
+                });
+            }
         }
         self.pick_silently(Timestamp(time));
         self.set_now(time);
@@ -65,10 +71,7 @@ impl Reconstruction<'_> {
 
     /// `cpu` is asked to reschedule.
     pub(super) fn request(&mut self, cpu: CpuId, resched: Resched) {
-        let c = &mut self.cpus[cpu];
-        let was = c.resched;
-        c.request(resched, self.now);
-        if c.resched == Resched::Now && was != Resched::Now {
+        if self.cpus[cpu].request(resched, self.now) {
             self.asked.push(cpu);
         }
     }
@@ -100,10 +103,6 @@ impl Reconstruction<'_> {
             self.keep_balance_cost(cpu);
         }
         let kick = self.look_around(|balancer, ops| balancer.nohz_kick(ops, cpu));
-        if let Some(kick) = kick {
-            self.look_around(|balancer, ops| {
-                balancer.nohz_idle_balance(ops, kick.target);
-            });
-        }
+        self.kicked.extend(kick.map(|kick| kick.target));
     }
 }

@@ -115,6 +115,19 @@ impl Weighed {
         doubts
     }
 
+    /// The task is still queued on `cpu` and stays, unless its lag is otherwise.
+    pub fn stays(&mut self, cpu: CpuId) {
+        let policy = self.cpu;
+        let mut others: Vec<_> = self.others.iter().map(|(_, other)| *other).collect();
+        others.insert(0, policy);
+        others.retain(|other| *other != cpu);
+        self.others = others
+            .into_iter()
+            .map(|cpu| (Doubt::Delayed, cpu))
+            .collect();
+        self.cpu = cpu;
+    }
+
     /// The doubt that the recorded CPU speaks for.
     pub fn explains(&self, recorded: CpuId) -> Option<Doubt> {
         let mut others = self.others.iter();

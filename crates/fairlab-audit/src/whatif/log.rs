@@ -215,8 +215,11 @@ impl Asker for Log {
             queued: state.nr_queued(question.prev_cpu),
         };
         let mut outcome = None;
-        if !question.is_delayed {
-            let weighed = self.weigher.weigh(state, question, is_sync);
+        let mut weighed = self.weigher.weigh(state, question, is_sync);
+        if question.is_delayed {
+            weighed.stays(question.prev_cpu);
+            open.weighed = Some(weighed);
+        } else {
             outcome = Some(weighed.outcome);
             open.why = Why::Policy(weighed.outcome.decision.reason);
             open.cpu = weighed.cpu;

@@ -85,3 +85,12 @@ fn explore() {
         100.0 - not as f64 * 100.0 / all as f64
     );
 }
+
+#[test]
+#[ignore = "debug"]
+fn debug() {
+    let machine = &machines()[3];
+    let (events, _) = simulate(machine, "6.6", "schbench -m 1 -t 40 -r 0.1");
+    println!("DBG ====");
+    let _ = pass(machine, "6.6", &events, WhatIfOptions::default());
+}
