@@ -51,6 +51,10 @@ pub enum Affine {
     SyncLoad,
     /// The waking CPU would be less loaded: the waking CPU.
     Weight,
+    /// The LLC of the waking CPU is more idle (WA_LLC_IDLER): the waking CPU.
+    LlcIdler,
+    /// The LLC of the previous CPU is more idle (WA_LLC_IDLER): the previous CPU.
+    PrevLlcIdler,
     /// No test spoke for the waking CPU: the previous CPU.
     Declined,
 }
@@ -61,7 +65,7 @@ impl Affine {
     pub const fn takes_waking_cpu(self) -> bool {
         matches!(
             self,
-            Self::ThisIdle | Self::Sync | Self::SyncLoad | Self::Weight
+            Self::ThisIdle | Self::Sync | Self::SyncLoad | Self::Weight | Self::LlcIdler
         )
     }
 }

@@ -29,6 +29,9 @@ pub struct Effects {
     pub waker: Option<WakerUpdate>,
     /// The shared object whose idle-core hint is cleared.
     pub clear_idle_cores: Option<SharedId>,
+    /// With SIS_NODE, the groups of a domain whose LLCs have their hints cleared too: bit `i` stands for the
+    /// group `i`. Groups from 64 on keep theirs.
+    pub clear_groups: Option<(DomainId, u64)>,
     /// True when the wakee's signals were aged ([`MachineView::synced`](crate::MachineView::synced)).
     pub synced: bool,
     /// What SIS_PROP keeps about the scan.

@@ -2,6 +2,7 @@
 
 mod budget;
 mod capacity;
+mod node;
 mod one_pass;
 mod smt;
 mod three_pass;
@@ -66,6 +67,11 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
     pub(crate) fn select_idle_sibling(&mut self, target: CpuId) -> (CpuId, Reason) {
         if self.is_asymmetric() {
             self.sync_signals();
+            if !self.has(Feature::SIS_ASYM_PREV)
+                && let Some(choice) = self.capacity_choice(target)
+            {
+                return choice;
+            }
         }
         if self.is_usable(Step::Target, target) && self.suits(target) {
             return (target, Reason::TargetIdle);
@@ -100,11 +106,9 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             });
         }
         if self.is_asymmetric()
-            && let Some(domain) = self.domains.cached(target).asym_cpucapacity
+            && let Some(choice) = self.capacity_choice(target)
         {
-            return self
-                .select_idle_capacity(domain, target)
-                .unwrap_or((target, Reason::CapacityTarget));
+            return choice;
         }
         let Some(llc) = self.domains.cached(target).llc else {
             return (target, Reason::NoLlc);
@@ -114,10 +118,22 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         } else {
             self.scan_in_three_passes(llc, target)
         };
-        match end.cpu {
-            Some(cpu) => (cpu, end.reason),
-            None => fallbacks.choose(target, end.reason),
+        if let Some(cpu) = end.cpu {
+            return (cpu, end.reason);
         }
+        if self.has(Feature::SIS_NODE)
+            && let Some(cpu) = self.select_idle_node(llc, target)
+        {
+            return (cpu, Reason::NodeIdle);
+        }
+        fallbacks.choose(target, end.reason)
+    }
+
+    /// What the search by capacity answers; none where the domains of `target` see one capacity only.
+    fn capacity_choice(&mut self, target: CpuId) -> Option<(CpuId, Reason)> {
+        let domain = self.domains.cached(target).asym_cpucapacity?;
+        let found = self.select_idle_capacity(domain, target);
+        Some(found.unwrap_or((target, Reason::CapacityTarget)))
     }
 
     /// Is an idle candidate near enough to be taken at once? Where clusters count it has to share

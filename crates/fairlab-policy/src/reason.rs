@@ -63,6 +63,7 @@ reasons! {
     TargetNoScan       "target, no scan"       "The scan was not allowed to look at any CPU, so the target was taken although it is busy."
     TargetBudget       "target, budget spent"  "The scan used up its budget without finding an idle CPU, so the target was taken."
     Target             "target, none idle in LLC" "The whole LLC was searched and nothing was idle, so the target was taken."
+    NodeIdle           "idle CPU in node"      "The LLC of the target had no idle CPU; another LLC of the node had one."
     NoDomain           "no domain to balance"  "No domain balances at this event, so the task stays where it is."
     SlowNoneAllowed    "no allowed CPU in domain" "No CPU of the domain is allowed, so the task stays where it is."
     SlowLocal          "local group, own CPU"  "No group was better than the one of the present CPU at any level."
@@ -92,6 +93,7 @@ impl Reason {
             Self::ClusterIdleCore | Self::ClusterIdleCpu => {
                 one_pass && kernel.has(F::SIS_CLUSTER) && kernel.has(F::SD_CLUSTER)
             }
+            Self::NodeIdle => kernel.has(F::SIS_NODE),
             Self::PrevFallback | Self::RecentFallback => {
                 kernel.has(F::SIS_CLUSTER_FALLBACK) && kernel.has(F::SD_CLUSTER)
             }

@@ -99,7 +99,9 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
 
     fn select(&mut self) -> (CpuId, Reason) {
         let this = self.ctx.this_cpu;
-        let sync = self.ctx.flags.has(WakeFlags::SYNC) && !self.current.is_exiting;
+        let sync = self.ctx.flags.has(WakeFlags::SYNC)
+            && !self.current.is_exiting
+            && (self.ctx.in_task || !self.has(Feature::WA_SYNC_IN_TASK));
         let is_wakeup = self.ctx.flags.has(WakeFlags::TTWU);
         let mut want_affine = false;
         if is_wakeup {

@@ -103,6 +103,11 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
 
     #[inline(never)]
     fn wake_affine(&mut self, domain: DomainId, sync: bool) -> Affine {
+        if self.has(Feature::WA_LLC_IDLER)
+            && let Some(how) = self.wake_affine_idler_llc(sync)
+        {
+            return how;
+        }
         if self.has(Feature::WA_IDLE)
             && let Some(how) = self.wake_affine_idle(sync)
         {
@@ -142,6 +147,45 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             return Some(Affine::PrevIdle);
         }
         None
+    }
+
+    /// Between two LLCs: the one that has an idle core, if only one has; else the one with the smaller part
+    /// of busy CPUs. A sync wakeup does not count its waker. None inside an LLC, and when both are alike.
+    ///
+    /// # Source
+    /// The series "sched/fair: wake_affine improvements" of 2021, from its description; no release has it.
+    fn wake_affine_idler_llc(&mut self, sync: bool) -> Option<Affine> {
+        let (this, prev) = (self.ctx.this_cpu, self.ctx.prev_cpu);
+        if self.domains.share_cache(this, prev) {
+            return None;
+        }
+        let choice = |this_is_idler| {
+            Some(if this_is_idler {
+                Affine::LlcIdler
+            } else {
+                Affine::PrevLlcIdler
+            })
+        };
+        let (this_core, prev_core) = (self.has_idle_cores(this), self.has_idle_cores(prev));
+        if this_core != prev_core {
+            return choice(this_core);
+        }
+        let (this_busy, this_size) = self.busy_cpus(this)?;
+        let (prev_busy, prev_size) = self.busy_cpus(prev)?;
+        let this_busy = this_busy.saturating_sub(u64::from(sync));
+        let (of_this, of_prev) = (this_busy * prev_size, prev_busy * this_size);
+        if of_this == of_prev {
+            return None;
+        }
+        choice(of_this < of_prev)
+    }
+
+    /// How many CPUs of the LLC of `cpu` are busy, and how many there are. The kernel keeps the count, so
+    /// it costs no probes.
+    fn busy_cpus(&self, cpu: CpuId) -> Option<(u64, u64)> {
+        let span = self.domains.span(self.domains.cached(cpu).llc?);
+        let busy = span.iter().filter(|cpu| !self.view.is_idle(*cpu)).count();
+        Some((busy as u64, span.weight() as u64))
     }
 
     fn wake_affine_weight(&mut self, domain: DomainId, sync: bool) -> Option<Affine> {

@@ -213,6 +213,16 @@ impl Engine<'_> {
         if let Some(shared) = effects.clear_idle_cores {
             self.world.shared[shared.0 as usize].has_idle_cores = false;
         }
+        if let Some((node, groups)) = effects.clear_groups {
+            let domains = self.world.domains;
+            let listed = domains.groups(node).iter().enumerate().take(64);
+            for (_, group) in listed.filter(|(index, _)| groups >> index & 1 != 0) {
+                let first = domains.mask(group.span).first();
+                if let Some(shared) = first.and_then(|cpu| domains.cached(cpu).llc_shared) {
+                    self.world.shared[shared.0 as usize].has_idle_cores = false;
+                }
+            }
+        }
         match self.world.cpus[this].curr {
             Some(waker) => {
                 let waker = &mut self.world.tasks[waker.index()];

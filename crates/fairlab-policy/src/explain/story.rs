@@ -188,6 +188,8 @@ const fn affine_words(how: Affine) -> &'static str {
             "the waking one; the waker, about to sleep, is more than its average load"
         }
         Affine::Weight => "the waking one; it would be less loaded",
+        Affine::LlcIdler => "the waking one; its LLC is more idle",
+        Affine::PrevLlcIdler => "the previous one; its LLC is more idle",
         Affine::Declined => "the previous one; nothing speaks for the waking CPU",
     }
 }

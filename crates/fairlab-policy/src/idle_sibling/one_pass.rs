@@ -110,10 +110,34 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
     /// No idle core is promised: the first usable CPU within the budget.
     fn walk_cpus(&mut self, llc: DomainId, target: CpuId, nr: Budget) -> ScanEnd {
         let cluster = self.cluster_span(llc);
+        if self.has(Feature::SIS_FILTER) {
+            return self.scan_filter(llc, target);
+        }
         if let Some(masks) = self.masks {
             return self.fast_walk_cpus(masks, llc, cluster, target, nr);
         }
         self.scan_cpus(cluster, CpuId(target.0 + 1), nr)
+    }
+
+    /// The first idle CPU by a mask that idle entry and exit keep true: two more mask operations, and
+    /// one look at the CPU that it names.
+    ///
+    /// # Source
+    /// The patch "sched/fair: Introduce SIS_FILTER" of 2022, from its description; no release has it. There
+    /// the mask lags behind a little, here it does not.
+    #[inline(never)]
+    fn scan_filter(&mut self, llc: DomainId, target: CpuId) -> ScanEnd {
+        self.cost.mask_ops += 2;
+        let (view, allowed) = (self.view, self.p.allowed);
+        let span = self.domains.span(llc).iter_wrap(CpuId(target.0 + 1));
+        let mut idle = span.filter(|cpu| allowed.test(*cpu) && view.is_available_idle(*cpu));
+        match idle.next() {
+            Some(cpu) => {
+                self.note_probe(Step::Scan, cpu, ProbeState::Idle);
+                ScanEnd::found(cpu, Reason::IdleCpu)
+            }
+            None => ScanEnd::NOTHING,
+        }
     }
 
     #[inline(never)]

@@ -201,3 +201,17 @@ fn wake_cap_keeps_a_big_task_away_from_a_small_waking_cpu() {
         assert_eq!(target_of(350).1, Some(false), "{kernel}");
     }
 }
+
+#[test]
+fn an_idle_target_comes_before_the_search_by_capacity_from_v5_10_on() {
+    let kernel = Kernel::of(Release::V5_15);
+    let mut before = kernel;
+    before.features = before.features.with(Feature::SIS_ASYM_PREV, false);
+    let small = Wakee {
+        util: 10,
+        uclamp: None,
+    };
+    // CPU 1 is target and previous CPU; the search starts there too, so the answer tells the path.
+    assert_eq!(answer(&kernel, &small, &[1, 2]), (1, Reason::TargetIdle));
+    assert_eq!(answer(&before, &small, &[1, 2]), (1, Reason::CapacityFits));
+}

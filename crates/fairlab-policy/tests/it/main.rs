@@ -9,6 +9,7 @@ mod balance;
 mod fast_search;
 mod idle_sibling;
 mod machine;
+mod patches;
 mod reasons;
 #[allow(dead_code, reason = "written for the benchmark too")]
 mod scene;
