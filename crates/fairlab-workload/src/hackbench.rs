@@ -1,7 +1,7 @@
 //! `hackbench`: in each group every sender writes every message to every receiver.
 //!
 //! ```text
-//!   main:      Fork all receivers and senders, Barrier
+//!   main:      Fork all receivers and senders, Barrier, Begin, WaitChildren, End
 //!   sender:    Barrier, loops x { Write(pipe of receiver 1), ..., Write(pipe of receiver f) }
 //!   receiver:  Barrier, loops x f x { Read(own pipe) }
 //! ```
@@ -13,7 +13,7 @@ use fairlab_units::Nanos;
 
 use crate::options::{OptionError, OptionSpec, Options};
 use crate::program::{Op, PipeId, ProgramBuilder};
-use crate::workload::{End, PipeSpec, Report, Workload, WorkloadBuilder};
+use crate::workload::{End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
@@ -106,6 +106,12 @@ impl Shape {
         };
 
         let mut w = WorkloadBuilder::new(description.to_string(), report, End::AllExited);
+        // What the tool prints: from the moment when all are there until the last one is gone.
+        let messages = w.metric(Metric {
+            name: "messages".into(),
+            title: "Messages".into(),
+            unit: MetricUnit::LatencyNs,
+        });
         let ready = w.barrier(u32::try_from(groups * fds * 2 + 1).unwrap_or(u32::MAX));
         let mut main = ProgramBuilder::new("hackbench");
         let mut process = 0;
@@ -135,7 +141,12 @@ impl Shape {
                 main = main.op(Op::Fork(sender));
             }
         }
-        let main = w.program(main.op(Op::Barrier(ready)).build());
+        let main = main
+            .op(Op::Barrier(ready))
+            .op(Op::Begin(messages))
+            .op(Op::WaitChildren(0))
+            .op(Op::End(messages));
+        let main = w.program(main.build());
         w.start(main);
         w.build()
     }

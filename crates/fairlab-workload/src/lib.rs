@@ -23,6 +23,7 @@ mod program;
 mod requests;
 mod schbench;
 mod services;
+mod unixbench;
 mod workload;
 
 pub use catalogue::{CATALOGUE, Entry, parse};
