@@ -38,8 +38,8 @@ mod placement;
 mod reconstruct;
 mod stacking;
 mod track;
-mod words;
 mod whatif;
+mod words;
 
 pub use audit::{Audit, CpuTotals, LossWindow, TaskTotals, Totals};
 pub use auditor::{AuditOptions, Auditor};
@@ -51,8 +51,8 @@ pub use migration::{Cause, Migrations, PingPong};
 pub use placement::{Certainty, Found, Kind, Missed, Placed, PlacementRow, Placements};
 pub use reconstruct::{Asked, Assumed, Picks};
 pub use stacking::Stacking;
-pub use words::outcome;
 pub use whatif::{
     Agreement, Answer, Difference, Doubt, Doubts, Example, Met, Relation, Skipped, SyncFlags,
     WhatIf, WhatIfOptions, Why,
 };
+pub use words::outcome;

@@ -4,8 +4,8 @@ pub mod audit;
 mod bench;
 pub mod events;
 pub mod layout;
-pub mod views;
 pub mod report;
+pub mod views;
 
 use std::path::PathBuf;
 

@@ -79,18 +79,11 @@ pub(crate) fn drawn_order(run: &Run<'_>) -> Vec<CpuId> {
     cpus.into_iter().map(|(.., id)| id).collect()
 }
 
-const fn letter(stop: SwitchState) -> u8 {
+/// The first letter of a state as ps has it, or 0.
+fn letter(stop: SwitchState) -> u8 {
     match stop {
-        SwitchState::Runnable => b'R',
-        SwitchState::Sleeping => b'S',
-        SwitchState::Uninterruptible => b'D',
-        SwitchState::Dead => b'X',
-        SwitchState::Stopped => b'T',
-        SwitchState::Traced => b't',
-        SwitchState::Zombie => b'Z',
-        SwitchState::Parked => b'P',
-        SwitchState::Idle => b'I',
         SwitchState::Unknown => 0,
+        known => known.letter().as_bytes()[0],
     }
 }
 

@@ -76,10 +76,7 @@ pub fn origin(what: &str) -> String {
 
 /// A page about audited traces.
 pub fn of_traces<'a>(traces: &[&'a Findings]) -> Page<'a> {
-    let names: Vec<&str> = traces
-        .iter()
-        .map(|findings| short_name(findings))
-        .collect();
+    let names: Vec<&str> = traces.iter().map(|findings| short_name(findings)).collect();
     Page {
         title: names.join(" and "),
         origin: origin(&format!("fairlab report {}", names.join(" "))),

@@ -2,7 +2,8 @@
 
 use fairlab_kernel::{Feature, Kernel};
 use fairlab_pelt::{
-    CapacityInput, Clamp, CpuCapacity, CpuUtil, SchedAvg, cpu_util_cfs, cpu_util_cfs_boost, task_fits_cpu,
+    CapacityInput, Clamp, CpuCapacity, CpuUtil, SchedAvg, cpu_util_cfs, cpu_util_cfs_boost,
+    task_fits_cpu,
 };
 use fairlab_topology::Domains;
 use fairlab_topology::domains::DomainFlags;
