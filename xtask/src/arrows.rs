@@ -135,7 +135,7 @@ pub const ARROWS: &[Row] = &[
     row(3, AUDIT,         &[UNITS, KERNEL, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY]),
     // 4: edges
     row(4, EXPERIMENT,    &[UNITS, KERNEL, RNG, TOPOLOGY, STATS, POLICY, WORKLOAD, SIM]).and_others(),
-    row(4, WORKFILE,      &[UNITS, WORKLOAD]).and_others(),
+    row(4, WORKFILE,      &[UNITS, WORKLOAD, SIM]).and_others(),
     row(4, RTAPP,         &[UNITS, WORKLOAD]).and_others(),
     row(4, MACHINES,      &[UNITS, KERNEL, TOPOLOGY]).and_others(),
     row(4, RESULTS,       &[STATS]).and_others(),

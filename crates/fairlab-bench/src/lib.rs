@@ -7,6 +7,7 @@
 //!   Measured: rows with a unit and a direction       in the words of the tool that is modelled
 //!        |
 //!        v
+//!   calibrate: what hardware and kernel cost here, for the simulator
 //!   ab::compare: two sides, interleaved, until it is known   environment: what may matter to it
 //! ```
 //!
@@ -23,6 +24,7 @@ mod measured;
 mod messages;
 
 pub mod ab;
+pub mod calibrate;
 pub mod environment;
 pub mod load;
 pub mod policy;

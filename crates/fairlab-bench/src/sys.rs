@@ -144,6 +144,19 @@ pub fn fork_body(body: impl FnOnce() -> u8) -> io::Result<Pid> {
     }
 }
 
+/// Makes the calling thread one that never takes the CPU from others when it wakes up
+/// (`SCHED_BATCH`).
+#[allow(unsafe_code)]
+pub fn never_preempt() -> io::Result<()> {
+    // SAFETY: all fields of the structure are integers, for which zero is a value.
+    let parameters: libc::sched_param = unsafe { core::mem::zeroed() };
+    // SAFETY: the structure outlives the call, which only reads it; 0 is the calling thread.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 fn parent(child: libc::pid_t) -> io::Result<Pid> {
     // Negative is the error; zero is the child, which does not come here.
     if child < 0 {

@@ -2,6 +2,8 @@
 
 pub mod audit;
 mod bench;
+mod calibrate;
+mod costs;
 pub mod events;
 pub mod layout;
 pub mod report;
@@ -15,6 +17,8 @@ use fairlab::kernel::Kernel;
 use crate::kernel_arg::parse_kernel;
 
 pub use bench::*;
+pub use calibrate::CalibrateVerb;
+pub use costs::CostsArgs;
 mod stats;
 
 pub use stats::{ByArg, FormArg, MeanArg, StatsVerb, TableArg};
@@ -55,6 +59,8 @@ pub enum Verb {
     Report(report::ReportVerb),
     /// Measure on this host, for real
     Bench(BenchVerb),
+    /// Measure what this host's hardware and kernel cost, and write a file for --costs
+    Calibrate(CalibrateVerb),
     /// Sections, symbols, cache lines and structures of a build, and what changed to another
     Layout(layout::LayoutVerb),
     /// What is in a recorded trace, and what is missing from it
@@ -136,6 +142,12 @@ pub enum MachinesAction {
         /// The second machine
         b: String,
     },
+    /// What is assumed to cost what on machines like this one, as a file for --costs
+    Costs {
+        /// A machine; this host when not given
+        #[arg(value_name = "M", default_value = "host")]
+        machine: String,
+    },
     /// What is odd about a machine, and what was done about it; exits with 1 when there are problems
     Check {
         /// A machine
@@ -189,6 +201,8 @@ pub struct RunVerb {
     #[command(flatten)]
     pub machine: MachineArgs,
     #[command(flatten)]
+    pub costs: CostsArgs,
+    #[command(flatten)]
     pub kernel: KernelArgs,
     #[command(flatten)]
     pub seed: SeedArgs,
@@ -215,6 +229,8 @@ pub struct CompareVerb {
     pub workload: WorkloadArgs,
     #[command(flatten)]
     pub machine: MachineArgs,
+    #[command(flatten)]
+    pub costs: CostsArgs,
     #[command(flatten)]
     pub kernels: KernelListArgs,
     #[command(flatten)]

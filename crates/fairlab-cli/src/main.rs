@@ -7,6 +7,7 @@
 
 mod cli;
 mod commands;
+mod costs_arg;
 mod explain_arg;
 mod kernel_arg;
 mod machine_arg;
@@ -47,6 +48,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Audit(args) => commands::audit::run(&args),
         Verb::Report(args) => commands::report::run(&args),
         Verb::Bench(args) => commands::bench::run(&args),
+        Verb::Calibrate(args) => commands::calibrate::run(&args),
         Verb::Layout(args) => commands::layout::run(&args),
         Verb::Events(args) => commands::events::run(&args),
         Verb::Timehist(args) => commands::views::timehist::run(&args),

@@ -57,6 +57,16 @@ impl OutputArgs {
         }
     }
 
+    /// As [`Self::format`], where the text is itself a file format with this suffix.
+    pub fn format_or(&self, suffix: &str) -> Result<Format> {
+        let path = self.output.as_ref().filter(|_| !self.json);
+        let own = path.and_then(|path| path.extension());
+        if own.is_some_and(|own| own == suffix) {
+            return Ok(Format::Text);
+        }
+        self.format()
+    }
+
     /// Opens the way out. Call it when the answer is known, so that a failure leaves an old file
     /// alone.
     pub fn open(&self) -> Result<Output> {

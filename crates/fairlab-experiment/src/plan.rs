@@ -21,8 +21,8 @@ pub struct Plan<'a> {
     pub runs: u32,
     /// The seed from which those of the runs are derived.
     pub seed: u64,
-    /// Costs.
-    pub costs: CostTable,
+    /// Costs; those of the machine's class when not given.
+    pub costs: Option<CostTable>,
     /// With two kernels: ask the other one beside at every placement, in the same state.
     pub ask_beside: bool,
     /// Measures sections of the policy's code with this clock.

@@ -81,6 +81,13 @@ impl FairClass {
         load_avg * queue / (queue + 1)
     }
 
+    /// Lets time count at `frequency` from `now` on, on the scale of 1024 for the highest.
+    #[doc(alias = "arch_scale_freq_capacity")]
+    pub fn set_frequency(&mut self, now: Timestamp, frequency: u32) {
+        self.update_queue(now);
+        self.speed.freq_scale = u64::from(frequency);
+    }
+
     /// PELT time of `now`. Interrupts take no time of their own here, so `clock_task` is `now`.
     ///
     /// Offset by a second: a signal that was last updated at zero would count as new.

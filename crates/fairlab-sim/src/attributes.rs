@@ -106,6 +106,7 @@ impl Engine<'_> {
         let view = View {
             world: &self.world,
             balance: &self.balance,
+            costs: &self.costs,
             timer: None,
         };
         let p = self.world.task_view(id);

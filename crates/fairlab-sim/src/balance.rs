@@ -11,11 +11,11 @@ use fairlab_policy::balance::{
 use fairlab_policy::numa::{Choice, Faults, NumaView, choose_cpu};
 use fairlab_rng::Rng;
 use fairlab_runqueue::{Policy, Resched};
-use fairlab_topology::Domains;
 use fairlab_topology::domains::DomainId;
+use fairlab_topology::{Distance, Domains};
 use fairlab_units::{CpuId, CpuMask, Nanos, TaskId, Timestamp};
 
-use crate::costs::{CostTable, Distance};
+use crate::costs::CostTable;
 use crate::engine::Engine;
 use crate::event_queue::Due;
 use crate::task::Phase;
@@ -391,6 +391,7 @@ impl Engine<'_> {
                     resched,
                 } => {
                     self.counts.balance_moves += 1;
+                    self.take_lock(from, cpu);
                     self.note_migration(cpu, task, from, to);
                     self.collect_left(from);
                     self.note_idle(to);

@@ -4,6 +4,8 @@ use fairlab_runqueue::{HigherClass, HigherQueue};
 use fairlab_units::{Nanos, TaskId, Timestamp};
 
 use crate::fair_queue::FairQueue;
+use crate::idle::Governor;
+use crate::lock::Lock;
 use crate::metrics::CpuTime;
 use crate::task::Task;
 
@@ -35,8 +37,17 @@ pub(crate) struct Cpu {
     pub(crate) booked: Timestamp,
     /// Capacity of the hardware, whatever the kernel takes it for.
     pub(crate) capacity: u32,
-    /// Speed of this thread with the present number of busy siblings, in 1024ths.
+    /// Speed by the number of busy siblings, and by frequency, in 1024ths.
+    pub(crate) smt_speed: u32,
+    pub(crate) frequency: u32,
+    /// Speed of this thread, by these two and its capacity, in 1024ths.
     pub(crate) speed: u32,
+    /// The lock of its queue.
+    pub(crate) lock: Lock,
+    /// Its idle states.
+    pub(crate) idle: Governor,
+    /// The process that it last ran, see [`crate::task::Task::process`].
+    pub(crate) process: u64,
     /// Kernel work that the next task to run pays for.
     pub(crate) debt: Nanos,
     /// Since when busy or idle.
@@ -92,11 +103,13 @@ impl Cpu {
 
     /// Wall time until the overhead and then the work (CPU time at full speed) of `task` are done.
     pub(crate) fn wall_time(&self, task: &Task) -> Nanos {
-        task.overhead + Nanos((task.work.0 * 1024).div_ceil(self.speed_of(task)))
+        let work = Nanos((task.work.0 * 1024).div_ceil(self.speed_of(task)));
+        task.overhead + task.warmth.stretch(work)
     }
 
     /// Speed of `task` on this CPU, in 1024ths: that of the thread, less what its memory takes.
     pub(crate) fn speed_of(&self, task: &Task) -> u64 {
-        ((u64::from(self.speed) * u64::from(task.speed)) >> 10).max(1)
+        let own = u64::from(task.speed) * u64::from(task.pressed_speed);
+        ((u64::from(self.speed) * own) >> 20).max(1)
     }
 }

@@ -9,26 +9,30 @@ use fairlab_policy::balance::{BalanceScratch, BalanceState};
 use fairlab_policy::{IdleMasks, Scratch};
 use fairlab_rng::Rng;
 use fairlab_runqueue::{EnqueueFlags, Entities, FairClass, HigherQueue, RqConfig};
-use fairlab_topology::{Domains, Machine};
+use fairlab_topology::{Distances, Domains, Machine};
 use fairlab_units::{CpuId, Nanos, PerCpu, TaskId, Timestamp};
-use fairlab_workload::{End, ProgramId, Workload};
+use fairlab_workload::{End, Program, ProgramId, Workload};
 
 use crate::attributes::SpreadOver;
 use crate::balance::{Action, scatter};
 use crate::cache_aware::CacheAware;
 use crate::census::Census;
-use crate::costs::{CostTable, Distances, mask_words};
+use crate::costs::{CostTable, mask_words};
 use crate::cpu::Cpu;
 use crate::event_queue::{Due, EventQueue};
 use crate::fair_queue::FairQueue;
 use crate::higher::fair_policy;
+use crate::idle::Governor;
+use crate::lock::Lock;
 use crate::loops::LoopRow;
 use crate::memory::Memory;
 use crate::metrics::{Counts, CpuTime, RunResult};
 use crate::numa::NumaTask;
 use crate::observer::{Observer, SectionTimer};
 use crate::resources::Resources;
+use crate::speed::{Bandwidth, Packages};
 use crate::task::{Phase, Task};
+use crate::warmth::{Caches, Warmth};
 use crate::world::{AllowedId, IdleTask, JIFFIES_AT_START, Shared, World, jiffies_at};
 
 /// How a run is set up, beside machine and workload.
@@ -43,8 +47,8 @@ pub struct SimOptions {
     pub explain: Option<Explain>,
     /// Seed of all randomness.
     pub seed: u64,
-    /// Costs.
-    pub costs: CostTable,
+    /// Costs; those of the machine's class when not given.
+    pub costs: Option<CostTable>,
     /// The run stops with an error when this much time has been simulated and the workload is not
     /// over: a workload that waits for itself never ends.
     pub limit: Nanos,
@@ -54,7 +58,7 @@ pub struct SimOptions {
 }
 
 impl SimOptions {
-    /// `kernel` with default costs and a limit of an hour.
+    /// `kernel` with the costs of the machine's class and a limit of an hour.
     #[must_use]
     pub fn new(kernel: Kernel, seed: u64) -> Self {
         Self {
@@ -62,7 +66,7 @@ impl SimOptions {
             beside: None,
             explain: None,
             seed,
-            costs: CostTable::default(),
+            costs: None,
             limit: Nanos::from_secs(3_600),
             shuffle_ties: None,
         }
@@ -137,6 +141,9 @@ pub(crate) struct Engine<'a> {
     pub(crate) resources: Resources,
     pub(crate) memory: Memory,
     pub(crate) cache: CacheAware,
+    pub(crate) caches: Caches,
+    pub(crate) bandwidth: Bandwidth,
+    pub(crate) frequencies: Packages,
     pub(crate) costs: CostTable,
     pub(crate) distances: Distances,
     pub(crate) mask_words: u64,
@@ -147,6 +154,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) alive: usize,
     pub(crate) spread_over: SpreadOver,
     pub(crate) loops: Vec<LoopRow>,
+    /// Work that the waker does before the interrupt of the present wakeup is sent.
+    pub(crate) before_ipi: Nanos,
     /// The task that makes no progress, if there is one.
     pub(crate) stuck: Option<TaskId>,
     /// Per task: did its last wakeup move it?
@@ -189,6 +198,11 @@ impl<'a> Engine<'a> {
         timer: Option<&'a dyn SectionTimer>,
     ) -> Self {
         let kernel = options.kernel;
+        let costs = options
+            .costs
+            .clone()
+            .unwrap_or_else(|| CostTable::of(machine));
+        let distances = Distances::of(machine);
         let nr = machine.nr_cpu_ids();
         let online = machine.online();
         let config = RqConfig::new(&kernel, online.weight());
@@ -215,7 +229,12 @@ impl<'a> Engine<'a> {
             token: 0,
             booked: Timestamp::ZERO,
             capacity: machine.cpu(id).map_or(1024, |c| c.capacity),
+            smt_speed: 1024,
+            frequency: 1024,
             speed: 1024,
+            lock: Lock::default(),
+            idle: Governor::default(),
+            process: u64::MAX,
             debt: Nanos::ZERO,
             since: Timestamp::ZERO,
             time: CpuTime::default(),
@@ -280,9 +299,12 @@ impl<'a> Engine<'a> {
             workload,
             resources: Resources::of(workload),
             cache: CacheAware::new(machine, domains, &kernel),
-            memory: Memory::new(machine, workload, &options.costs),
-            costs: options.costs.clone(),
-            distances: Distances::of(machine),
+            memory: Memory::new(machine, workload, &costs),
+            caches: Caches::new(machine, &distances, &costs),
+            bandwidth: Bandwidth::new(machine, &distances, &costs),
+            frequencies: Packages::new(machine),
+            costs,
+            distances,
             mask_words: mask_words(domains),
             tick: Nanos(kernel.tunables.tick_ns()),
             scratch: Scratch::new(nr),
@@ -290,6 +312,7 @@ impl<'a> Engine<'a> {
             alive: 0,
             spread_over: SpreadOver::new(kernel.has(Feature::AFFINITY_DISTRIBUTE)),
             loops: Vec::new(),
+            before_ipi: Nanos::ZERO,
             stuck: None,
             moved: Vec::new(),
             samples: vec![Vec::new(); workload.metrics.len() + workload.hidden_metrics as usize],
@@ -308,6 +331,7 @@ impl<'a> Engine<'a> {
         for cpu in &self.world.active.clone() {
             self.stop_tick(cpu);
             self.note_idle(cpu);
+            self.world.cpus[cpu].idle.enter(self.now, &self.costs);
         }
         let first = self.world.active.first().unwrap_or_default();
         for &program in &self.workload.start {
@@ -446,7 +470,15 @@ impl<'a> Engine<'a> {
             let delay = self.world.kernel.tunables.numa_scan_delay_ms;
             Box::new(NumaTask::new(self.world.nr_nodes(), delay, self.now))
         });
+        let default_set = self.costs.working_set as u32;
         let task = &mut self.world.tasks[id.index()];
+        task.traffic = spec.traffic();
+        task.warmth = Warmth::of(spec.working_set_kib.unwrap_or(default_set));
+        task.process = match spec.process {
+            _ if spec.is_kthread => None,
+            Program::OWN_PROCESS => Some(1 << 32 | u64::from(id.0)),
+            process => Some(u64::from(process)),
+        };
         task.memory = memory;
         task.numa = numa;
         task.allowed = allowed;

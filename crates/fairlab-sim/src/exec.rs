@@ -2,7 +2,7 @@
 
 use fairlab_event::EventKind;
 use fairlab_policy::WakeFlags;
-use fairlab_units::{CpuId, TaskId};
+use fairlab_units::{CpuId, Nanos, TaskId};
 
 use crate::engine::Engine;
 use crate::ops::Step;
@@ -19,9 +19,11 @@ impl Engine<'_> {
             return Step::Paid;
         }
         let target = self.place(id, cpu, cpu, WakeFlags::EXEC, true);
+        self.before_ipi = Nanos::ZERO;
         if target == cpu {
             self.emit(cpu, EventKind::Exec { task: id });
             self.charge(cpu, self.costs.exec);
+            self.caches.forget(&mut self.world.tasks[id.index()].warmth);
             return Step::Paid;
         }
         self.stop_current(cpu);
@@ -30,6 +32,7 @@ impl Engine<'_> {
         self.move_queued(id, cpu, target, cpu);
         let task = &mut self.world.tasks[id.index()];
         task.overhead = overhead + self.costs.exec;
+        self.caches.forget(&mut task.warmth);
         self.counts.scheduler += self.costs.exec;
         self.emit(target, EventKind::Exec { task: id });
         self.restart(cpu);

@@ -93,9 +93,8 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(machine: &Machine, workload: &Workload, costs: &CostTable) -> Self {
-        let percent = |distance: u32| {
-            100 + u64::from(distance.saturating_sub(10)) * costs.remote_memory_percent / 10
-        };
+        let percent =
+            |distance: u32| 100 + u64::from(distance.saturating_sub(10)) * costs.remote_memory / 10;
         Self {
             regions: Vec::new(),
             mms: Vec::new(),

@@ -1,9 +1,9 @@
 //! What a run measured.
 
+use fairlab_topology::Distance;
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 use fairlab_workload::ProgramId;
 
-use crate::costs::Distance;
 use crate::loops::LoopRow;
 
 /// Counts over a run.
@@ -43,6 +43,8 @@ pub struct Counts {
     pub execs: u64,
     /// CPU time spent in the scheduler: switches, wakeups, searches, balancing, ticks.
     pub scheduler: Nanos,
+    /// CPU time of that spent waiting for locks of runqueues.
+    pub lock_wait: Nanos,
     /// CPUs probed while searching.
     pub probes: u64,
     /// Placements.

@@ -333,9 +333,13 @@ impl Engine<'_> {
             return Step::Sleep;
         }
         pipe.messages += 1;
-        task.overhead += Span::around(pipe.spec.write_cost, COPY_SPREAD).sample(&mut task.rng);
+        let cost = self.costs.write(pipe.spec.channel);
+        let cost = Span::around(cost, COPY_SPREAD).sample(&mut task.rng);
+        task.overhead += cost;
         let flags = if pipe.spec.sync { WakeFlags::SYNC } else { 0 };
         if let Some(reader) = pipe.readers.pop_front() {
+            // The message is there before its reader is told.
+            self.before_ipi = cost;
             self.grant(cpu, reader, flags);
         }
         Step::Paid
@@ -350,11 +354,14 @@ impl Engine<'_> {
             return Step::Sleep;
         }
         pipe.messages -= 1;
-        task.overhead += Span::around(pipe.spec.read_cost, COPY_SPREAD).sample(&mut task.rng);
+        let cost = self.costs.read(pipe.spec.channel);
+        let cost = Span::around(cost, COPY_SPREAD).sample(&mut task.rng);
+        task.overhead += cost;
         let flags = if pipe.spec.sync { WakeFlags::SYNC } else { 0 };
         if pipe.messages <= pipe.spec.wake_writers_at {
             // One writer at a time, as exclusive waiters are woken.
             if let Some(writer) = pipe.writers.pop_front() {
+                self.before_ipi = cost;
                 self.grant(cpu, writer, flags);
             }
         }

@@ -8,11 +8,12 @@ use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 use crate::engine::Engine;
 use crate::event_queue::Due;
 use crate::task::Phase;
+use crate::warmth::Warmth;
 use crate::world::View;
 
 impl Engine<'_> {
     /// Books what the running task of `cpu` has done since the last time.
-    fn book_progress(&mut self, cpu: CpuId) {
+    pub(crate) fn book_progress(&mut self, cpu: CpuId) {
         let now = self.now;
         let c = &mut self.world.cpus[cpu];
         let span = now - c.booked;
@@ -21,7 +22,8 @@ impl Engine<'_> {
         let task = &mut self.world.tasks[id.index()];
         let overhead = span.min(task.overhead);
         task.overhead -= overhead;
-        let done = ((span - overhead).0 * c.speed_of(task)) >> 10;
+        let computed = task.warmth.compute(span - overhead);
+        let done = (computed.0 * c.speed_of(task)) >> 10;
         task.work = task.work.saturating_sub(Nanos(done));
     }
 
@@ -33,7 +35,7 @@ impl Engine<'_> {
         self.arm_segment(cpu);
     }
 
-    fn arm_segment(&mut self, cpu: CpuId) {
+    pub(crate) fn arm_segment(&mut self, cpu: CpuId) {
         let now = self.now;
         let c = &mut self.world.cpus[cpu];
         let Some(id) = c.curr else { return };
@@ -118,6 +120,8 @@ impl Engine<'_> {
             let process = self.workload.programs[program.index()].process;
             self.cache
                 .count_thread(process, self.world.cpus.len(), false);
+            self.caches.retire(&self.world.tasks[id.index()].warmth);
+            self.world.tasks[id.index()].warmth = Warmth::default();
             if let Some(memory) = self.world.tasks[id.index()].memory.take() {
                 self.memory.free(&memory);
             }
@@ -154,7 +158,7 @@ impl Engine<'_> {
             return;
         };
         let higher = self.world.cpus[cpu].curr_higher.is_some();
-        self.account_cache(cpu, id);
+        self.leave_hardware(cpu, id);
         self.requeue_higher(cpu);
         self.world.cpus[cpu].book_time(now);
         let task = &mut self.world.tasks[id.index()];
@@ -231,7 +235,7 @@ impl Engine<'_> {
             return self.arm_segment(cpu);
         }
         if let Some(id) = prev {
-            self.account_cache(cpu, id);
+            self.leave_hardware(cpu, id);
             let task = &mut self.world.tasks[id.index()];
             if !was_higher {
                 self.world.cpus[cpu]
@@ -248,6 +252,7 @@ impl Engine<'_> {
         }
         self.world.cpus[cpu].book_time(now);
         self.world.cpus[cpu].curr = next;
+        self.take_lock(cpu, cpu);
         self.note_idle(cpu);
         self.counts.switches += 1;
         self.emit(
@@ -280,16 +285,32 @@ impl Engine<'_> {
             c.queue.set_next(&mut self.world.ents, task, now);
         }
         task.enter(Phase::Running, now);
-        let mut cost = self.costs.context_switch + std::mem::take(&mut c.debt);
+        let mut switch = self.costs.context_switch;
+        if let Some(process) = task.process
+            && std::mem::replace(&mut c.process, process) != process
+        {
+            switch += self.costs.switch_process;
+        }
+        let mut cost = switch + std::mem::take(&mut c.debt);
         if from_idle {
-            cost += self
-                .costs
-                .idle_exit_after(Nanos(now.0.saturating_sub(c.idle_since.0)));
+            let idle = Nanos(now.0.saturating_sub(c.idle_since.0));
+            cost += c.idle.leave(idle, &self.costs);
         }
         task.overhead += cost;
-        self.counts.scheduler += self.costs.context_switch;
+        self.counts.scheduler += switch;
+        self.caches.enter(&mut task.warmth, cpu, &self.distances);
+        self.update_frequency(cpu);
         self.set_memory_speed(cpu, id);
+        self.share_bandwidth(cpu, id, true);
         self.arm_tick(cpu);
+    }
+
+    /// The running task of `cpu` is about to leave it.
+    fn leave_hardware(&mut self, cpu: CpuId, id: TaskId) {
+        self.account_cache(cpu, id);
+        let warmth = &mut self.world.tasks[id.index()].warmth;
+        self.caches.leave(warmth, cpu, id);
+        self.share_bandwidth(cpu, id, false);
     }
 
     fn enter_idle(&mut self, cpu: CpuId) {
@@ -298,9 +319,11 @@ impl Engine<'_> {
         c.debt = Nanos::ZERO;
         c.idle_since = now;
         c.queue.enter_idle(now);
+        c.idle.enter(now, &self.costs);
         let view = View {
             world: &self.world,
             balance: &self.balance,
+            costs: &self.costs,
             timer: self.timer,
         };
         let hint = hint_on_idle_entry(&view, &self.world.kernel, cpu);
@@ -334,28 +357,6 @@ impl Engine<'_> {
         self.note_idle(cpu);
     }
 
-    /// The number of busy threads in the core of `cpu` has changed: its siblings change speed.
-    fn update_siblings(&mut self, cpu: CpuId) {
-        let domains = self.world.domains;
-        let core = domains.smt_mask(cpu);
-        let busy = core
-            .iter()
-            .filter(|c| self.world.cpus[*c].curr.is_some())
-            .count();
-        let speed = self.costs.speed(busy.max(1));
-        for thread in core {
-            let capacity = self.world.cpus[thread].capacity;
-            let speed = (speed * capacity) >> 10;
-            if thread != cpu {
-                self.book_progress(thread);
-            }
-            self.world.cpus[thread].speed = speed.max(1);
-            if thread != cpu {
-                self.arm_segment(thread);
-            }
-        }
-    }
-
     fn arm_tick(&mut self, cpu: CpuId) {
         let c = &mut self.world.cpus[cpu];
         if !std::mem::replace(&mut c.tick_pending, true) {
@@ -372,6 +373,7 @@ impl Engine<'_> {
         };
         let now = self.now;
         self.interrupt(cpu, self.costs.tick);
+        self.update_frequency(cpu);
         let c = &mut self.world.cpus[cpu];
         match c.curr_higher {
             Some(class) => self.tick_higher(cpu, class),

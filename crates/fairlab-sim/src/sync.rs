@@ -169,7 +169,9 @@ impl Engine<'_> {
         } else {
             self.workload.programs[task.program.index()].timer_slack
         };
-        self.queue.push(due + slack, Due::Timer { task: id });
+        let due = due + slack;
+        self.world.cpus[task.cpu].idle.set_timer(due, self.now);
+        self.queue.push(due, Due::Timer { task: id });
         Step::Sleep
     }
 

@@ -11,6 +11,7 @@ use crate::loops::LoopRow;
 use crate::memory::TaskMemory;
 use crate::metrics::TaskTime;
 use crate::numa::NumaTask;
+use crate::warmth::Warmth;
 use crate::world::AllowedId;
 
 /// Where a task is in its life.
@@ -89,8 +90,15 @@ pub(crate) struct Task {
     pub(crate) avg: SchedAvg,
     /// The memory that it uses.
     pub(crate) memory: Option<Box<TaskMemory>>,
-    /// Its speed by where that memory is, in 1024ths.
+    /// Its speed by where that memory is, and by who else moves memory, in 1024ths.
     pub(crate) speed: u32,
+    pub(crate) pressed_speed: u32,
+    /// What it moves to and from memory, MiB per ms.
+    pub(crate) traffic: u32,
+    /// What of it is in caches.
+    pub(crate) warmth: Warmth,
+    /// Number of its process; kernel threads have none, and borrow that of whoever ran before.
+    pub(crate) process: Option<u64>,
     /// What NUMA balancing keeps of it.
     pub(crate) numa: Option<Box<NumaTask>>,
     /// Running time up to which cache-aware scheduling has booked it.
@@ -152,6 +160,10 @@ impl Task {
             avg,
             memory: None,
             speed: 1024,
+            pressed_speed: 1024,
+            traffic: 0,
+            warmth: Warmth::default(),
+            process: None,
             numa: None,
             cache_booked: Nanos::ZERO,
             wish: Wish::default(),

@@ -7,10 +7,10 @@ use fairlab_policy::{
     select_task_rq_fair,
 };
 use fairlab_runqueue::{EnqueueFlags, Resched};
+use fairlab_topology::Distance;
 use fairlab_units::{CpuId, Nanos, TaskId};
 use fairlab_workload::ProgramId;
 
-use crate::costs::Distance;
 use crate::engine::Engine;
 use crate::event_queue::Due;
 use crate::observer::{Asked, Placement};
@@ -21,9 +21,13 @@ impl Engine<'_> {
     /// Wakes `id` on behalf of what runs on `this` (`try_to_wake_up`). `in_task` is false in an
     /// interrupt.
     pub(crate) fn wake_up(&mut self, id: TaskId, this: CpuId, flags: u32, in_task: bool) {
-        if self.world.tasks[id.index()].phase != Phase::Sleeping {
-            return;
+        if self.world.tasks[id.index()].phase == Phase::Sleeping {
+            self.wake_sleeper(id, this, flags, in_task);
         }
+        self.before_ipi = Nanos::ZERO;
+    }
+
+    fn wake_sleeper(&mut self, id: TaskId, this: CpuId, flags: u32, in_task: bool) {
         let prev = self.world.tasks[id.index()].cpu;
         self.counts.wakeups += 1;
         self.emit(
@@ -34,19 +38,19 @@ impl Engine<'_> {
             },
         );
         if self.world.tasks[id.index()].higher.is_some() {
-            self.charge(this, self.costs.wakeup);
+            self.charge_before_ipi(this, self.costs.wakeup);
             return self.wake_higher(id, prev, this, false);
         }
         let entity = self.world.tasks[id.index()].entity;
         if self.world.ents[entity].is_delayed() {
             // Still on its queue: no placement.
             self.note_found(id, prev);
-            self.charge(this, self.costs.wakeup);
+            self.charge_before_ipi(this, self.costs.wakeup);
             return self.activate(id, prev, this, EnqueueFlags::WAKEUP, false);
         }
         let target = self.place(id, this, prev, flags | WakeFlags::TTWU, in_task);
         self.note_found(id, target);
-        self.charge(this, self.costs.wakeup);
+        self.charge_before_ipi(this, self.costs.wakeup);
         self.move_sleeper(this, id, target);
         let migrated = target != prev;
         if self.uses_wake_list(this, target) {
@@ -108,6 +112,7 @@ impl Engine<'_> {
         self.world.tasks[child.index()].cpu = target;
         self.init_util(child, target);
         self.activate(child, target, this, EnqueueFlags::NEW, true);
+        self.before_ipi = Nanos::ZERO;
     }
 
     /// Asks the policy where `id` goes, applies what the decision writes, and charges its cost.
@@ -127,6 +132,7 @@ impl Engine<'_> {
         let view = View {
             world: &self.world,
             balance: &self.balance,
+            costs: &self.costs,
             timer: self.timer,
         };
         let (p, current) = (self.world.task_view(id), self.world.current_view(this));
@@ -200,7 +206,7 @@ impl Engine<'_> {
             self.observer.story(&placement, &lines);
         }
         let cost = self.costs.search(&decision.cost, self.mask_words);
-        self.charge(this, cost);
+        self.charge_before_ipi(this, cost);
         fallback.map_or(decision.cpu, |(cpu, _)| cpu)
     }
 
@@ -285,7 +291,8 @@ impl Engine<'_> {
     pub(crate) fn note_migration(&mut self, this: CpuId, id: TaskId, from: CpuId, to: CpuId) {
         let distance = self.distances.between(from, to);
         self.counts.migrated(distance);
-        self.world.tasks[id.index()].overhead += self.costs.refill[distance as usize];
+        let refill = self.costs.refill[distance as usize] * self.costs.task_state;
+        self.world.tasks[id.index()].overhead += refill;
         self.emit(this, EventKind::Migrate { task: id, from, to });
     }
 
@@ -310,6 +317,7 @@ impl Engine<'_> {
     ) {
         let now = self.now;
         let idle_before = self.world.cpus[cpu].curr.is_none();
+        self.take_lock(cpu, this);
         let target = &mut self.world.cpus[cpu];
         let task = &mut self.world.tasks[id.index()];
         let resched = target.queue.enqueue(&mut self.world.ents, task, flags, now);
@@ -366,8 +374,15 @@ impl Engine<'_> {
         }
     }
 
+    /// Until an interrupt that `from` sends at the end of what it does now reaches `to`.
     fn ipi(&self, from: CpuId, to: CpuId) -> Nanos {
-        self.costs.ipi[self.distances.between(from, to) as usize]
+        self.before_ipi + self.costs.ipi[self.distances.between(from, to) as usize]
+    }
+
+    /// As [`Self::charge`], for work of `this` that comes before the interrupt which it sends.
+    fn charge_before_ipi(&mut self, this: CpuId, cost: Nanos) {
+        self.before_ipi += cost;
+        self.charge(this, cost);
     }
 
     /// Brings the signals of a sleeping task up to its queue's, before they are read.

@@ -11,6 +11,7 @@ use fairlab_topology::domains::{CapacityId, DomainId, GroupCapacity, SharedId};
 use fairlab_units::{CpuId, CpuMask, PerCpu, TaskId, Timestamp};
 use fairlab_workload::MaskId;
 
+use crate::costs::CostTable;
 use crate::cpu::Cpu;
 use crate::observer::SectionTimer;
 use crate::task::Task;
@@ -164,6 +165,7 @@ impl World<'_> {
 pub(crate) struct View<'a> {
     pub(crate) world: &'a World<'a>,
     pub(crate) balance: &'a BalanceState,
+    pub(crate) costs: &'a CostTable,
     pub(crate) timer: Option<&'a dyn SectionTimer>,
 }
 
@@ -245,6 +247,10 @@ impl MachineView for View<'_> {
 
     fn idle_stamp(&self, cpu: CpuId) -> u64 {
         self.world.cpus[cpu].idle_stamp
+    }
+
+    fn idle_exit_latency(&self, cpu: CpuId) -> Option<u32> {
+        self.world.cpus[cpu].idle.exit_us(self.costs)
     }
 
     fn has_idle_cores(&self, shared: SharedId) -> bool {

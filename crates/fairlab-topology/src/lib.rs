@@ -14,10 +14,12 @@
 #![no_std]
 extern crate alloc;
 
+mod distance;
 pub mod domains;
 mod energy;
 mod machine;
 
+pub use distance::{Distance, Distances};
 pub use domains::{DomainFlags, Domains};
 pub use energy::{EnergyDomain, EnergyState};
 pub use machine::{

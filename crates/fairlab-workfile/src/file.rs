@@ -2,7 +2,7 @@
 
 use fairlab_units::{CpuMask, Nanos};
 use fairlab_workload::{
-    End, PipeSpec, ProgramBuilder, ProgramId, Report, TimerOrigin, TimerSpec, Workload,
+    Channel, End, PipeSpec, ProgramBuilder, ProgramId, Report, TimerOrigin, TimerSpec, Workload,
     WorkloadBuilder,
 };
 use toml::de::DeTable;
@@ -22,7 +22,7 @@ const KEYS: [&str; 8] = [
     "semaphore",
     "task",
 ];
-const TASK_KEYS: [&str; 10] = [
+const TASK_KEYS: [&str; 13] = [
     "name",
     "count",
     "nice",
@@ -30,6 +30,9 @@ const TASK_KEYS: [&str; 10] = [
     "cpus",
     "process",
     "slack",
+    "working-set-kib",
+    "bandwidth-mib-per-ms",
+    "memory-bound-percent",
     "background",
     "start",
     "do",
@@ -167,23 +170,29 @@ fn pipe(table: &DeTable<'_>) -> Result<PipeSpec> {
     let mut spec = PipeSpec {
         capacity: 640,
         wake_writers_at: 600,
-        write_cost: Nanos(460),
-        read_cost: Nanos(410),
+        channel: Channel::Pipe { bytes: 100 },
         sync: true,
     };
-    let mut wake = None;
+    let (mut wake, mut write, mut read) = (None, None, None);
     for (key, value) in table {
         match key.get_ref().as_ref() {
             "capacity" => spec.capacity = table::int(value, 1, MOST_TASKS)? as u32,
             "wake-writers-at" => wake = Some(table::int(value, 0, MOST_TASKS)? as u32),
-            "write" => spec.write_cost = table::time(value)?,
-            "read" => spec.read_cost = table::time(value)?,
+            "write" => write = Some(table::time(value)?),
+            "read" => read = Some(table::time(value)?),
             "sync" => spec.sync = table::boolean(value)?,
             other => {
                 let known = ["capacity", "wake-writers-at", "write", "read", "sync"];
                 return Err(table::unknown(&key.span(), other, "a pipe", &known));
             }
         }
+    }
+    // One that is stated costs the same on any machine; the other one is then free unless stated.
+    if write.is_some() || read.is_some() {
+        spec.channel = Channel::Stated {
+            write: write.unwrap_or_default(),
+            read: read.unwrap_or_default(),
+        };
     }
     spec.wake_writers_at = wake.unwrap_or(spec.capacity / 2).min(spec.capacity - 1);
     Ok(spec)
@@ -273,6 +282,17 @@ fn read_task<'a, 'b>(value: &'a Value<'b>, names: &mut Names<'_>) -> Result<Task
             }
             "process" => program = program.process(table::int(value, 0, MOST_TASKS)? as u32),
             "slack" => program = program.timer_slack(table::time(value)?),
+            "working-set-kib" => {
+                let kib = table::int(value, 0, 1 << 30)?;
+                program = program.working_set_kib(kib as u32);
+            }
+            "bandwidth-mib-per-ms" => {
+                let rate = table::int(value, 0, 1 << 20)?;
+                program = program.bandwidth(rate as u32);
+            }
+            "memory-bound-percent" => {
+                program = program.memory_bound(table::int(value, 0, 100)? as u32);
+            }
             "background" => {
                 if table::boolean(value)? {
                     program = program.background();

@@ -1,4 +1,6 @@
-//! Reads workloads from TOML: tasks, and the operations that they perform.
+//! Our own files in TOML: workloads ([`parse`]), and what hardware costs ([`CostFile`]).
+//!
+//! A workload is tasks, and the operations that they perform:
 //!
 //! ```toml
 //! runtime = "1s"
@@ -19,10 +21,12 @@ mod error;
 
 mod span;
 
+mod costs;
 mod file;
 mod names;
 mod steps;
 mod table;
 
+pub use costs::{CostFile, CostNote};
 pub use error::{Place, WorkFileError};
 pub use file::parse;

@@ -99,9 +99,13 @@ pub(crate) fn stream(options: &Options, description: &str) -> Result<Workload, O
     let meet = w.barrier(threads as u32);
     let part = Nanos(bytes / threads / STREAM_RATE);
     let pass = |p: ProgramBuilder| p.op(Op::Run(Span::around(part, 1))).op(Op::Barrier(meet));
-    let thread = ProgramBuilder::new("stream").repeat(iterations as u32, pass);
-    let thread = w.program(thread.build());
-    let main = (1..threads).fold(ProgramBuilder::new("stream"), |p, _| p.op(Op::Fork(thread)));
+    let stream = || {
+        ProgramBuilder::new("stream")
+            .bandwidth(STREAM_RATE as u32)
+            .memory_bound(100)
+    };
+    let thread = w.program(stream().repeat(iterations as u32, pass).build());
+    let main = (1..threads).fold(stream(), |p, _| p.op(Op::Fork(thread)));
     let main = main.repeat(iterations as u32, |p| {
         pass(p.op(Op::Begin(metric))).op(Op::End(metric))
     });

@@ -9,11 +9,11 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use fairlab_units::Nanos;
-
 use crate::options::{OptionError, OptionSpec, Options};
 use crate::program::{Op, PipeId, ProgramBuilder};
-use crate::workload::{End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};
+use crate::workload::{
+    Channel, End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder,
+};
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
@@ -160,8 +160,7 @@ fn socket_spec(bytes: u64) -> PipeSpec {
     PipeSpec {
         capacity,
         wake_writers_at: capacity / 2,
-        write_cost: Nanos(1_100 + bytes / 10),
-        read_cost: Nanos(900 + bytes / 10),
+        channel: Channel::Unix { bytes },
         sync: true,
     }
 }
@@ -173,8 +172,7 @@ pub(crate) fn pipe_spec(bytes: u64) -> PipeSpec {
     PipeSpec {
         capacity,
         wake_writers_at: capacity.saturating_sub(u32::try_from(per_page).unwrap_or(1)),
-        write_cost: Nanos(450 + bytes / 10),
-        read_cost: Nanos(400 + bytes / 10),
+        channel: Channel::Pipe { bytes },
         sync: true,
     }
 }

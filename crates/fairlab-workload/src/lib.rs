@@ -33,4 +33,4 @@ pub use program::{
     BarrierId, Class, CondId, FutexId, ListId, MaskId, MetricId, MutexId, Op, PipeId, Program,
     ProgramBuilder, ProgramId, RegionId, SemaphoreId, Span, TimerId, TimerOrigin, TimerSpec, Who,
 };
-pub use workload::{End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};
+pub use workload::{Channel, End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};

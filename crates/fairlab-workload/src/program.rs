@@ -295,6 +295,13 @@ pub struct Program {
     pub memory: Vec<RegionUse>,
     /// Percent of the running time of its tasks that is waiting for memory, while all of it is local.
     pub memory_bound: u32,
+    /// What its tasks touch again and again, KiB: what they lose when they go elsewhere. None: as the
+    /// machine's costs say.
+    pub working_set_kib: Option<u32>,
+    /// What its tasks move to and from memory while they run, MiB per ms, beside what they walk of
+    /// their [memory](Self::memory). Others who do so slow them down, as far as they are
+    /// [bound](Self::memory_bound) by memory.
+    pub bandwidth: u32,
     /// Are its tasks threads of the kernel? One that may run on one CPU only is then a per-CPU
     /// kernel thread, which placement and balancing treat apart.
     pub is_kthread: bool,
@@ -310,6 +317,13 @@ pub struct Program {
 impl Program {
     /// As [`process`](Self::process): each task is a process of its own.
     pub const OWN_PROCESS: u32 = u32::MAX;
+
+    /// All that its tasks move to and from memory while they run, MiB per ms.
+    #[must_use]
+    pub fn traffic(&self) -> u32 {
+        let walked = self.memory.iter().map(|used| used.mb_per_ms);
+        walked.fold(self.bandwidth, u32::saturating_add)
+    }
 }
 
 /// Writes a program operation by operation.
@@ -328,6 +342,8 @@ impl ProgramBuilder {
             allowed: None,
             memory: Vec::new(),
             memory_bound: 0,
+            working_set_kib: None,
+            bandwidth: 0,
             is_kthread: false,
             timer_slack: Nanos::ZERO,
             is_background: false,
@@ -395,6 +411,20 @@ impl ProgramBuilder {
     #[must_use]
     pub fn memory_bound(mut self, percent: u32) -> Self {
         self.0.memory_bound = percent.min(100);
+        self
+    }
+
+    /// Sets what the tasks touch again and again, KiB.
+    #[must_use]
+    pub fn working_set_kib(mut self, kib: u32) -> Self {
+        self.0.working_set_kib = Some(kib);
+        self
+    }
+
+    /// Sets what the tasks move to and from memory, MiB per ms.
+    #[must_use]
+    pub fn bandwidth(mut self, mb_per_ms: u32) -> Self {
+        self.0.bandwidth = mb_per_ms;
         self
     }
 

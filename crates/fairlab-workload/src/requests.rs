@@ -12,7 +12,9 @@ use fairlab_units::Nanos;
 
 use crate::options::{OptionError, OptionSpec, Options, WordSpec};
 use crate::program::{Op, PipeId, ProgramBuilder, Span};
-use crate::workload::{End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};
+use crate::workload::{
+    Channel, End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder,
+};
 
 /// Bytes of an operation of tbench, both ways together: reads and writes of its load file carry a few
 /// KiB, the many others next to nothing.
@@ -21,28 +23,20 @@ const TBENCH_BYTES: u64 = 2_048;
 /// What a tbench client computes between two operations.
 const TBENCH_THINK: Nanos = Nanos(2_000);
 
-/// Socket calls over loopback, where the sender does the receiver's protocol work too. lmbench's
-/// `lat_tcp` takes 8 to 12 us for a round trip of one byte: two sends, receives, wakeups, switches.
-const TCP_SEND: Nanos = Nanos(2_600);
-const TCP_RECEIVE: Nanos = Nanos(900);
-/// As for TCP; `lat_udp` is about a fifth faster.
-const UDP_SEND: Nanos = Nanos(1_900);
-const UDP_RECEIVE: Nanos = Nanos(700);
-
-/// Bytes copied per nanosecond, into the socket or out of it.
-const COPY_RATE: u64 = 8;
-
 /// Default size of a socket's buffer (`net.core.wmem_default`).
 const BUFFER: u64 = 212_992;
 
-fn socket(send: Nanos, receive: Nanos, bytes: u64) -> PipeSpec {
+fn tcp(bytes: u64) -> PipeSpec {
+    socket(Channel::Tcp { bytes }, bytes)
+}
+
+fn socket(channel: Channel, bytes: u64) -> PipeSpec {
     // A small packet takes about 768 bytes of the buffer with its descriptor.
     let capacity = (BUFFER / bytes.max(768)).clamp(1, 10_000) as u32;
     PipeSpec {
         capacity,
         wake_writers_at: capacity / 2,
-        write_cost: send + Nanos(bytes / COPY_RATE),
-        read_cost: receive + Nanos(bytes / COPY_RATE),
+        channel,
         sync: true,
     }
 }
@@ -71,7 +65,7 @@ pub(crate) fn tbench(options: &Options, description: &str) -> Result<Workload, O
     let pair = Pair {
         client: "tbench",
         server: "tbench_srv",
-        spec: socket(TCP_SEND, TCP_RECEIVE, TBENCH_BYTES / 2),
+        spec: tcp(TBENCH_BYTES / 2),
         think: Span::around(TBENCH_THINK, 20),
         work: Span::around(Nanos(500), 20),
     };
@@ -158,12 +152,11 @@ pub(crate) fn netperf(options: &Options, description: &str) -> Result<Workload, 
     let is_stream = test.ends_with("STREAM");
     let default = if is_stream { 16_384 } else { 1 };
     let bytes = options.count("size", default, 1 << 20)?;
-    let (send, receive) = if test.starts_with("TCP") {
-        (TCP_SEND, TCP_RECEIVE)
+    let spec = if test.starts_with("TCP") {
+        tcp(bytes)
     } else {
-        (UDP_SEND, UDP_RECEIVE)
+        socket(Channel::Udp { bytes }, bytes)
     };
-    let spec = socket(send, receive, bytes);
     let report = Report::Netperf {
         test,
         bytes: if is_stream { bytes } else { 0 },
@@ -250,7 +243,7 @@ pub(crate) fn oltp(options: &Options, description: &str) -> Result<Workload, Opt
         unit: MetricUnit::LatencyNs,
     });
     let log = w.mutex();
-    let spec = socket(TCP_SEND, TCP_RECEIVE, 256);
+    let spec = tcp(256);
     let query = Span::Exponential {
         mean: Nanos::from_micros(query),
     };

@@ -150,17 +150,19 @@ pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, Op
         0,
         1_000_000_000,
     )?;
+    let footprint = options.count("cache_footprint", 256, 1 << 20)?;
     let think = if old {
         Nanos::from_micros(options.count("cputime", 30_000, 1_000_000_000)?)
     } else {
         let operations = options.number("operations", 5, 0, 1_000_000)?;
-        matrix_time(options.count("cache_footprint", 256, 1 << 20)?) * operations
+        matrix_time(footprint) * operations
     };
     let pipe = match options.number("pipe", 0, 0, 1 << 20)? {
         0 => None,
         // Written on one side and read on the other.
         bytes => Some(Nanos(bytes.div_ceil(PIPE_RATE))),
     };
+    let set = (!old && pipe.is_none()).then_some(footprint as u32);
     let rps = options.number("rps", 0, 0, 100_000_000)?;
 
     let end = End::After(warmup + runtime);
@@ -192,6 +194,7 @@ pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, Op
             workers,
             per_messenger: gap.max(1),
             think,
+            set,
         };
         rate.write(&mut w, wakeup, request);
         return Ok(w.build());
@@ -216,7 +219,7 @@ pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, Op
         let mut messenger = ProgramBuilder::new("schbench-msg");
         for _ in 0..workers {
             let futex = w.futex();
-            let worker = ProgramBuilder::new("schbench-worker").repeat(0, |p| {
+            let worker = worker(set).repeat(0, |p| {
                 let p = p
                     .op(Op::Run(Span::Fixed(FUTEX_CALL)))
                     .op(Op::Push { list, futex })
@@ -266,6 +269,16 @@ struct Rate {
     workers: u64,
     per_messenger: u64,
     think: Span,
+    set: Option<u32>,
+}
+
+/// A worker whose matrices have `set` KiB.
+fn worker(set: Option<u32>) -> ProgramBuilder {
+    let worker = ProgramBuilder::new("schbench-worker");
+    match set {
+        Some(kib) => worker.working_set_kib(kib),
+        None => worker,
+    }
 }
 
 impl Rate {
@@ -281,7 +294,7 @@ impl Rate {
             let mut inboxes = Vec::new();
             for _ in 0..self.workers {
                 let inbox = w.semaphore(0);
-                let worker = ProgramBuilder::new("schbench-worker").repeat(0, |p| {
+                let worker = worker(self.set).repeat(0, |p| {
                     p.op(Op::Run(Span::Fixed(FUTEX_CALL)))
                         .op(Op::SemTake {
                             semaphore: inbox,

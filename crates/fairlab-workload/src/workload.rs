@@ -98,6 +98,38 @@ pub enum Report {
     Plain,
 }
 
+/// What carries messages, and how long they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// A pipe.
+    Pipe {
+        /// Bytes of a message.
+        bytes: u64,
+    },
+    /// A unix socket.
+    Unix {
+        /// Bytes of a message.
+        bytes: u64,
+    },
+    /// A TCP connection to this host.
+    Tcp {
+        /// Bytes of a message.
+        bytes: u64,
+    },
+    /// UDP packets to this host.
+    Udp {
+        /// Bytes of a message.
+        bytes: u64,
+    },
+    /// Anything, at a stated cost on any machine.
+    Stated {
+        /// CPU time to write one message, beside waking the reader.
+        write: Nanos,
+        /// CPU time to read one message.
+        read: Nanos,
+    },
+}
+
 /// A bounded queue of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipeSpec {
@@ -105,10 +137,8 @@ pub struct PipeSpec {
     pub capacity: u32,
     /// Sleeping writers are woken when no more than this many messages are left.
     pub wake_writers_at: u32,
-    /// CPU time to write one message, beside waking the reader.
-    pub write_cost: Nanos,
-    /// CPU time to read one message.
-    pub read_cost: Nanos,
+    /// What carries the messages; decides what a message costs.
+    pub channel: Channel,
     /// Does a write wake the reader as a sync wakeup (the writer is about to sleep)?
     pub sync: bool,
 }

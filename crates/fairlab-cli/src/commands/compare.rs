@@ -10,7 +10,6 @@ use std::thread::available_parallelism;
 
 use anyhow::{Result, bail};
 use fairlab::kernel::{Difference, Kernel, differences};
-use fairlab::sim::SimOptions;
 use fairlab::stats::Verdict;
 use fairlab::topology::Machine;
 use fairlab::workload::Workload;
@@ -77,7 +76,7 @@ pub fn run(args: &CompareVerb) -> Result<ExitCode> {
         kernels: vec![*a, *b],
         runs: args.runs,
         seed: args.seed.seed,
-        costs: SimOptions::new(*a, 0).costs,
+        costs: args.costs.load(&machine)?,
         ask_beside: true,
         clock: Some(TickClock {
             now: ticks,

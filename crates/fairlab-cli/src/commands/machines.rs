@@ -1,6 +1,7 @@
 //! `fairlab machines`: the built-in machines, and what can be done with any machine.
 
 mod check;
+mod costs;
 mod diff;
 mod domains;
 mod import;
@@ -35,6 +36,7 @@ pub fn run(args: &MachinesVerb) -> Result<ExitCode> {
         Some(MachinesAction::Diff { a, b }) => {
             diff::run(&load(a, &options)?, &load(b, &options)?, output)
         }
+        Some(MachinesAction::Costs { machine }) => costs::run(&load(machine, &options)?, output),
         Some(MachinesAction::Check { machine }) => check::run(&load(machine, &options)?, output),
     }
 }

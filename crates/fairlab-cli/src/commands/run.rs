@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use fairlab::event::SchedEvent;
-use fairlab::sim::{Distance, Found, Missed, Observer, Placement, SimOptions};
+use fairlab::sim::{Distance, Found, Missed, Observer, Placement};
 use fairlab::stats::table::{Align, Table};
 use fairlab::topology::Machine;
 use fairlab::units::{TaskId, Timestamp};
@@ -173,7 +173,7 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
         kernels: vec![args.kernel.kernel],
         runs: 1,
         seed: args.seed.seed,
-        costs: SimOptions::new(args.kernel.kernel, 0).costs,
+        costs: args.costs.load(&machine)?,
         ask_beside: false,
         clock: None,
         threads: 1,

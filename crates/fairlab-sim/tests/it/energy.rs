@@ -1,7 +1,7 @@
 //! Energy-aware placement: light tasks stay on little CPUs, and a busy machine forgets about energy.
 
 use fairlab_kernel::{Kernel, Release};
-use fairlab_sim::{RunResult, Silent, SimOptions, run};
+use fairlab_sim::{CostTable, RunResult, Silent, SimOptions, run};
 use fairlab_topology::domains::{BuildOptions, build};
 use fairlab_topology::{
     Arch, CapacitySource, CoreKind, Cpu, EnergyDomain, EnergyState, Machine, MachineBuilder,
@@ -69,9 +69,21 @@ fn periodic(tasks: u32, run_us: u64, hogs: u32) -> Workload {
 }
 
 fn simulate(machine: &Machine, kernel: &str, workload: &Workload) -> RunResult {
+    simulate_with(None, machine, kernel, workload)
+}
+
+fn simulate_with(
+    costs: Option<CostTable>,
+    machine: &Machine,
+    kernel: &str,
+    workload: &Workload,
+) -> RunResult {
     let kernel: Kernel = kernel.parse().unwrap();
     let domains = build(machine, &kernel, &BuildOptions::default()).unwrap();
-    let options = SimOptions::new(kernel, 1);
+    let options = SimOptions {
+        costs,
+        ..SimOptions::new(kernel, 1)
+    };
     run(machine, &domains, workload, &options, &mut Silent, None).unwrap()
 }
 
@@ -129,7 +141,13 @@ fn an_overutilized_machine_places_as_if_there_were_no_model() {
     for release in Release::ALL {
         // Hogs on every CPU: none has room to spare.
         let load = periodic(4, 500, 8);
-        let result = simulate(&big_little(true), release.name(), &load);
+        let machine = big_little(true);
+        // At full speed: utilization that grows with the frequency takes its time to get there.
+        let costs = CostTable {
+            lowest_speed: 1024,
+            ..CostTable::of(&machine)
+        };
+        let result = simulate_with(Some(costs), &machine, release.name(), &load);
         let placed = energy_placements(&result);
         assert!(
             10 * placed < result.counts.placements,

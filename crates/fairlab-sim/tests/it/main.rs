@@ -4,6 +4,7 @@
 
 mod affinity;
 mod cache_aware;
+mod costs;
 mod determinism;
 mod energy;
 mod machines;

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+mod costs;
+
 use std::path::Path;
 
 use fairlab_units::{CpuMask, Nanos};

@@ -7,7 +7,6 @@ use std::thread::available_parallelism;
 
 use anyhow::Result;
 use fairlab::kernel::{Feature, Kernel};
-use fairlab::sim::SimOptions;
 use fairlab::stats::table::ministat;
 use fairlab::stats::{Direction, Sample};
 use fairlab_bench::policy::rounds::ns_per_tick;
@@ -64,7 +63,7 @@ pub fn measure(args: &IdleCoreArgs) -> Result<Report> {
         kernels: vec![before, after],
         runs: args.runs,
         seed,
-        costs: SimOptions::new(before, 0).costs,
+        costs: None,
         ask_beside: true,
         clock: Some(TickClock {
             now: ticks,

@@ -1,0 +1,158 @@
+//! Wakeups, switches, interrupts and idle states, from token rings and late sleeps.
+//!
+//! ```text
+//!   on one CPU:   hop = write + wakeup + switch + read
+//!   across:       hop = write + wakeup + interrupt + idle exit + switch + read
+//!   a sleep:      lateness = wakeup + idle exit + switch
+//! ```
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::CalibrateOptions;
+use super::calls::Calls;
+use super::places::Places;
+use super::rounds::{Part, each_ns};
+use crate::load::pipe::{self, PipeOptions};
+use crate::{BenchError, CpuList, sys};
+
+/// Threads that sleep at once to be woken one after the other.
+const SLEEPERS: usize = 16;
+/// Sleeps whose lateness tells what idle states cost: one for each of the table's first states.
+const SLEEPS: [Duration; 3] = [
+    Duration::from_micros(15),
+    Duration::from_micros(200),
+    Duration::from_millis(4),
+];
+/// Of a hop between CPUs, the most that is taken for the idle exit rather than the interrupt.
+const MOST_IDLE: f64 = 0.7;
+/// What is left when a difference of parts comes out lower.
+const LEAST_NS: f64 = 50.0;
+
+pub(super) fn measure(
+    options: &CalibrateOptions,
+    places: &Places,
+    calls: &Calls,
+) -> Result<Vec<Part>, BenchError> {
+    let here = CpuList::only(places.home);
+    let ring = |is_threaded: bool, cpus: CpuList, loops: u32| {
+        let options = PipeOptions {
+            loops: u64::from(options.count(loops)),
+            is_threaded,
+            is_split: cpus.numbers().len() > 1,
+            cpus: Some(cpus),
+        };
+        let time = pipe::run(&options)?;
+        // A hop is half of a token there and back.
+        Ok::<f64, BenchError>(time.total.as_nanos() as f64 / time.loops as f64 / 2.0)
+    };
+    let call = calls.pipe.0 + calls.pipe.1;
+    let wakeup = wakeup(&here, options.count(20))?;
+    let same = ring(true, here.clone(), 5_000)?;
+    let processes = ring(false, here.clone(), 5_000)?;
+    let switch = (same - call - wakeup).max(LEAST_NS);
+    let mut parts = vec![
+        part("wakeup", 0, wakeup),
+        part("context_switch", 0, switch),
+        part("switch_process", 0, (processes - same).max(0.0)),
+        part(
+            "set_attribute",
+            0,
+            set_attribute(&here, options.count(500))?,
+        ),
+    ];
+    let mut exits = Vec::new();
+    for (sleep, count) in SLEEPS.into_iter().zip([200, 60, 6]) {
+        let late = lateness(&here, sleep, options.count(count))?;
+        exits.push((late - wakeup - switch).max(0.0));
+    }
+    let mut nearest = None;
+    for (distance, cpu) in places.pairs() {
+        let across: CpuList = format!("{},{cpu}", places.home).parse()?;
+        let hop = ring(true, across, 3_000)? - call - wakeup - switch;
+        let hop = hop.max(LEAST_NS);
+        let idle = *nearest.get_or_insert(exits[0].min(hop * MOST_IDLE));
+        parts.push(part("ipi", distance as usize, (hop - idle).max(LEAST_NS)));
+    }
+    exits[0] = nearest.unwrap_or(exits[0]);
+    let mut least = 0.0_f64;
+    for (state, exit) in exits.into_iter().enumerate() {
+        // Deeper states are not left faster; a sleep that came out better was luck.
+        least = least.max(exit);
+        parts.push(part("idle_exit", state, least));
+    }
+    Ok(parts)
+}
+
+const fn part(entry: &'static str, index: usize, value: f64) -> Part {
+    Part {
+        entry,
+        index,
+        value,
+    }
+}
+
+/// A wakeup in the waker, when the sleepers belong to its own CPU and do not take it away.
+fn wakeup(here: &CpuList, rounds: u32) -> Result<f64, BenchError> {
+    let stop = AtomicBool::new(false);
+    let sleeper = || {
+        here.pin()?;
+        sys::never_preempt().map_err(BenchError::system("become a batch task"))?;
+        while !stop.load(Ordering::Relaxed) {
+            thread::park();
+        }
+        Ok(())
+    };
+    here.pin()?;
+    thread::scope(|scope| {
+        let sleepers: Vec<_> = (0..SLEEPERS).map(|_| scope.spawn(sleeper)).collect();
+        let mut times = Vec::new();
+        for _ in 0..rounds {
+            // Time for all of them to go to sleep.
+            thread::sleep(Duration::from_millis(1));
+            let start = Instant::now();
+            sleepers
+                .iter()
+                .for_each(|sleeper| sleeper.thread().unpark());
+            times.push(start.elapsed().as_nanos() as f64 / SLEEPERS as f64);
+        }
+        stop.store(true, Ordering::Relaxed);
+        sleepers
+            .iter()
+            .for_each(|sleeper| sleeper.thread().unpark());
+        for sleeper in sleepers {
+            crate::load::join(sleeper)?;
+        }
+        Ok(median(times))
+    })
+}
+
+/// How much later than asked for a sleep ends, ns.
+fn lateness(here: &CpuList, sleep: Duration, count: u32) -> Result<f64, BenchError> {
+    here.pin()?;
+    let sleeper = || {
+        let exact = rustix::thread::set_current_timer_slack(std::num::NonZero::new(1));
+        exact.map_err(BenchError::system("have timers fire in time"))?;
+        let late = (0..count).map(|_| {
+            let start = Instant::now();
+            thread::sleep(sleep);
+            start.elapsed().saturating_sub(sleep).as_nanos() as f64
+        });
+        Ok(median(late.collect()))
+    };
+    // In a thread of its own, which takes its timer slack with it.
+    thread::scope(|scope| match scope.spawn(sleeper).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+fn set_attribute(here: &CpuList, count: u32) -> Result<f64, BenchError> {
+    each_ns(count, || here.pin())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
