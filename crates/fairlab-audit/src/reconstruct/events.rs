@@ -48,9 +48,7 @@ impl Reconstruction<'_> {
         }
         self.advance(event.time);
         let cpu = event.cpu;
-        let is_switch = matches!(event.kind, EventKind::Switch { .. });
-        let is_move = matches!(event.kind, EventKind::Migrate { .. });
-        self.settle_pulled(cpu, is_switch || is_move);
+        self.settle_pulled(event);
         let mut knows = |cpu: CpuId| {
             let known = cpu.index() < self.cpus.len() && self.active.test(cpu);
             self.contradictions += u64::from(!known);

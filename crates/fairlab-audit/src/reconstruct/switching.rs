@@ -1,7 +1,7 @@
 //! Who runs: switches, moves, losses, and what has to be put right when the recording says otherwise
 //! than the rebuilt state.
 
-use fairlab_event::SwitchState;
+use fairlab_event::{EventKind, SchedEvent, SwitchState};
 use fairlab_policy::hint_on_idle_entry;
 use fairlab_runqueue::{DequeueFlags, EnqueueFlags, Resched};
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
@@ -11,12 +11,16 @@ use super::task::{Phase, Slot};
 use super::view::Bend;
 use super::{Asker, Reconstruction};
 
-/// A queued task that the CPU on which the event was recorded takes over.
+/// A queued task that goes elsewhere, on behalf of the CPU that recorded it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pulled {
     slot: Slot,
+    from: CpuId,
     to: CpuId,
+    by: CpuId,
     time: Timestamp,
+    /// The CPU that pulls still seems to run what has left it: the switch comes later.
+    awaits_switch: bool,
 }
 
 /// A CPU that pulls because it has nothing left switches within this time.
@@ -322,19 +326,35 @@ impl Reconstruction<'_> {
         }
         let (taken, held) = self.pulled.iter().partition(|pulled| which(pulled));
         self.pulled = held;
-        let taken: Vec<Pulled> = taken;
-        for pulled in taken {
-            if self.tasks[pulled.slot.index()].phase == Phase::Queued {
-                self.move_queued(pulled.slot, pulled.to);
-            }
+        // A pass takes all tasks off before it queues the first.
+        let mut taken: Vec<Pulled> = taken;
+        taken.retain(|pulled| {
+            self.tasks[pulled.slot.index()].phase == Phase::Queued
+                && self.tasks[pulled.slot.index()].cpu != pulled.to
+        });
+        let origins: Vec<CpuId> = taken
+            .iter()
+            .map(|pulled| self.take_off(pulled.slot))
+            .collect();
+        for (pulled, from) in taken.into_iter().zip(origins) {
+            self.put_on(pulled.slot, from, pulled.to);
         }
     }
 
-    /// An event of `cpu` that is no switch, or about another time, ends the waiting for pulls.
-    pub(super) fn settle_pulled(&mut self, cpu: CpuId, is_switch: bool) {
+    /// Makes moves that were held back, unless `event` belongs to the same pass, or may be the switch
+    /// that ends it.
+    pub(super) fn settle_pulled(&mut self, event: &SchedEvent) {
         let now = self.now;
+        let is_switch = matches!(event.kind, EventKind::Switch { .. });
+        let is_move = matches!(event.kind, EventKind::Migrate { .. });
         self.take_pulled(|pulled| {
-            now.saturating_since(pulled.time) > PULL || pulled.to == cpu && !is_switch
+            if is_move && pulled.by == event.cpu && pulled.time == now {
+                return false;
+            }
+            let is_over = now.saturating_since(pulled.time) > PULL;
+            let is_other = pulled.to == event.cpu && !is_switch
+                || pulled.from == event.cpu && pulled.to != event.cpu;
+            !pulled.awaits_switch || is_over || is_other
         });
     }
 
@@ -352,15 +372,18 @@ impl Reconstruction<'_> {
             }
             // The balancing pass that did it has been made.
             Phase::Queued if self.tasks[slot.index()].cpu == to => {}
-            // The CPU that pulls still seems to run what has left it: the switch comes later.
-            Phase::Queued if cpu == to && matches!(self.cpus[to].curr, Curr::Task(_)) => {
+            Phase::Queued => {
+                self.pulled.retain(|pulled| pulled.slot != slot);
                 self.pulled.push(Pulled {
                     slot,
+                    from,
                     to,
+                    by: cpu,
                     time: self.now,
+                    awaits_switch: cpu == to && matches!(self.cpus[to].curr, Curr::Task(_)),
                 });
             }
-            Phase::Queued | Phase::Running => self.move_queued(slot, to),
+            Phase::Running => self.move_queued(slot, to),
             Phase::Sleeping if self.is_delayed(slot) => self.move_queued(slot, to),
             Phase::Unknown | Phase::Sleeping | Phase::Dead => {
                 if phase == Phase::Unknown {
@@ -372,6 +395,12 @@ impl Reconstruction<'_> {
     }
 
     fn move_queued(&mut self, slot: Slot, to: CpuId) {
+        let from = self.take_off(slot);
+        self.put_on(slot, from, to);
+    }
+
+    /// Takes a runnable task off its queue, to be put on another; says off which.
+    fn take_off(&mut self, slot: Slot) -> CpuId {
         let now = self.now;
         let task = &self.tasks[slot.index()];
         let (from, is_higher) = (task.cpu, task.is_higher);
@@ -384,7 +413,6 @@ impl Reconstruction<'_> {
             self.cpus[from]
                 .higher_waiting
                 .retain(|other| *other != slot);
-            self.cpus[to].higher_waiting.push(slot);
         } else if self.ents[slot.entity()].is_on_rq() {
             if is_curr {
                 self.put_prev(from, Some(slot));
@@ -393,19 +421,20 @@ impl Reconstruction<'_> {
             let avg = &mut self.tasks[slot.index()].avg;
             let class = &mut self.cpus[from].class;
             class.detach(&self.ents, slot.entity(), avg, now);
-            let phase = self.tasks[slot.index()].phase;
-            self.activate(slot, to, EnqueueFlags::MOVED);
-            if phase == Phase::Sleeping {
-                // A sleeper whose dequeue was delayed stays delayed on its new CPU.
-                self.tasks[slot.index()].phase = phase;
-            }
         }
-        let task = &mut self.tasks[slot.index()];
-        task.cpu = to;
         if is_curr {
-            task.phase = Phase::Queued;
+            self.tasks[slot.index()].phase = Phase::Queued;
             self.cpus[from].curr = Curr::Unknown;
         }
+        from
+    }
+
+    /// Puts a task that was taken off the queue of `from` on that of `to`.
+    fn put_on(&mut self, slot: Slot, from: CpuId, to: CpuId) {
+        let phase = self.tasks[slot.index()].phase;
+        self.activate(slot, to, EnqueueFlags::MOVED);
+        // A sleeper whose dequeue was delayed stays delayed on its new CPU.
+        self.tasks[slot.index()].phase = phase;
         if self.cpus[from].curr == Curr::Idle && self.cpus[from].nr_running() == 0 && from != to {
             self.enter_idle(from);
         }

@@ -77,7 +77,7 @@ fn the_auditor_finds_exactly_what_the_simulator_counted() {
 
 /// Drops events of single CPUs, `percent` of them, in bursts, and puts the marks where recorders put
 /// them: before the next event of the CPU.
-fn lose(events: &[SchedEvent], percent: u64, seed: u64) -> Vec<SchedEvent> {
+pub fn lose(events: &[SchedEvent], percent: u64, seed: u64) -> Vec<SchedEvent> {
     let mut rng = fairlab_rng::Rng::stream(seed, "losses");
     let mut kept = Vec::new();
     let mut lost = vec![(0u64, 0u64); 1024];

@@ -1,11 +1,14 @@
 //! A simulated kernel, asked again from the events alone what it would do.
 
-use fairlab_audit::{Answer, WhatIf, WhatIfOptions};
+use fairlab_audit::{Agreement, Answer, WhatIf, WhatIfOptions};
 use fairlab_kernel::Kernel;
 use fairlab_topology::Machine;
 use fairlab_topology::domains::{BuildOptions, build};
 
+use fairlab_units::{CpuId, CpuMask, TaskId};
+
 use crate::runs::{Events, LOADS, all_idle, machines, simulate};
+use crate::truth::lose;
 
 /// Asks twice: the first pass learns which wakeups are synchronous.
 fn ask(machine: &Machine, kernel: &str, events: &Events) -> Answer {
@@ -30,67 +33,95 @@ fn pass(machine: &Machine, kernel: &str, events: &Events, options: WhatIfOptions
     what_if.finish()
 }
 
+const KERNELS: [&str; 7] = ["5.4", "5.6", "5.15", "6.1", "6.6", "6.12", "7.2"];
+
 #[test]
-#[ignore = "prints a table"]
-fn explore() {
-    let loads = std::env::var("LOADS").unwrap_or_default();
-    let loads: Vec<&str> = if loads.is_empty() {
-        LOADS.to_vec()
-    } else {
-        loads.split(',').collect()
-    };
-    let (mut all, mut not) = (0, 0);
+fn the_kernel_that_was_recorded_answers_as_it_did() {
+    let is_told = std::env::var_os("FAIRLAB_TELL").is_some();
+    let mut all = Agreement::default();
     for machine in machines() {
-        for kernel in ["5.4", "5.15", "6.1", "6.6", "6.12", "7.2"] {
-            for &load in &loads {
-                let (events, _) = simulate(&machine, kernel, load);
+        for kernel in KERNELS {
+            for load in LOADS {
+                let what = format!("{} CPUs, {kernel}, {load}", machine.cpus().len());
+                let (events, result) = simulate(&machine, kernel, load);
                 let answer = ask(&machine, kernel, &events);
+                assert_eq!(answer.contradictions, 0, "{what}");
                 let sum = answer.agreement(|_| true);
-                all += sum.asked;
-                not += sum.differs();
-                println!(
-                    "{:3} CPUs {kernel:5} {load:28} asked {:6} same {:.3}% sure {:.1}% if {:?} other {}+{} picks {}/{} contra {}",
-                    machine.cpus().len(),
-                    sum.asked,
-                    sum.same as f64 * 100.0 / sum.asked as f64,
-                    sum.same_sure as f64 * 100.0 / sum.asked as f64,
-                    sum.same_if,
-                    sum.other_unsure,
-                    sum.other_sure,
-                    answer.picks.same,
-                    answer.picks.asked,
-                    answer.contradictions
-                );
-                if std::env::var("V").is_ok() {
-                    for d in answer.differences.iter().take(6) {
-                        println!(
-                            "     {:?} {:?}/{:?} -> {:?}/{:?}: {} sure {} if {:?} ex {:?}",
-                            d.kind,
-                            d.recorded,
-                            d.recorded_met,
-                            d.why,
-                            d.asked_met,
-                            d.count,
-                            d.sure,
-                            d.same_if,
-                            d.examples.first()
-                        );
+                // Every placement is asked, but for sleepers that were still queued: these are more.
+                assert!(sum.asked >= result.counts.placements, "{what}: {sum:?}");
+                if is_told {
+                    println!("{what}: {sum:?}, picks {:?}", answer.picks);
+                    for d in &answer.differences {
+                        println!("    {d:?}");
                     }
                 }
+                all += sum;
             }
         }
     }
-    println!(
-        "all {all} differ {not}: {:.4}% same",
-        100.0 - not as f64 * 100.0 / all as f64
-    );
+    if is_told {
+        println!("all: {all:?}");
+    }
+    assert!(all.asked > 50_000, "{all:?}");
+    // What is left hangs on what recordings do not tell. No answer that is sure is wrong but for
+    // balancing passes that went another way than they were made again.
+    assert!(all.differs() * 1000 <= all.asked, "{all:?}");
+    assert!(all.other_sure * 5000 <= all.asked, "{all:?}");
 }
 
 #[test]
-#[ignore = "debug"]
-fn debug() {
+fn another_kernel_answers_otherwise_and_says_why() {
     let machine = &machines()[3];
-    let (events, _) = simulate(machine, "6.6", "schbench -m 1 -t 40 -r 0.1");
-    println!("DBG ====");
-    let _ = pass(machine, "6.6", &events, WhatIfOptions::default());
+    let (events, _) = simulate(machine, "5.4", "schbench -m 2 -t 8 -r 0.1");
+    let same = ask(machine, "5.4", &events).agreement(|_| true);
+    let answer = ask(machine, "6.12", &events);
+    let other = answer.agreement(|_| true);
+    assert_eq!(same.asked, other.asked);
+    assert!(other.differs() > 10 * same.differs().max(1), "{other:?}");
+    let counted: u64 = answer.differences.iter().map(|d| d.count).sum();
+    assert_eq!(counted, other.differs());
+    for difference in &answer.differences {
+        assert!(!difference.examples.is_empty());
+        assert!(difference.free_after.count() <= difference.count);
+        for example in &difference.examples {
+            assert_ne!(example.recorded, example.asked);
+        }
+    }
+}
+
+#[test]
+fn a_task_that_may_run_on_one_cpu_is_not_asked_about() {
+    let machine = &machines()[0];
+    let (events, _) = simulate(machine, "6.12", "schbench -m 1 -t 2 -r 0.05");
+    let free = ask(machine, "6.12", &events);
+    let bound = Events {
+        allowed: (0..8)
+            .map(|task| (TaskId(task), CpuMask::from_cpus(4, [CpuId(0)])))
+            .collect(),
+        events: events.events,
+    };
+    let bound = ask(machine, "6.12", &bound);
+    assert_eq!(bound.agreement(|_| true).asked, 0);
+    assert!(bound.skipped.bound >= free.agreement(|_| true).asked);
+}
+
+#[test]
+fn lost_events_make_answers_unsure_and_break_nothing() {
+    let machine = &machines()[2];
+    let (mut events, _) = simulate(machine, "6.12", "schbench -m 1 -t 40 -r 0.1");
+    let whole = ask(machine, "6.12", &events).agreement(|_| true);
+    for percent in [1, 10] {
+        let mut lossy = Events {
+            events: lose(&events.events, percent, 1),
+            allowed: events.allowed.clone(),
+        };
+        let sum = ask(machine, "6.12", &lossy).agreement(|_| true);
+        assert!(sum.asked > 0 && sum.asked <= whole.asked + whole.asked / 10);
+        assert!(sum.same_sure < whole.same_sure);
+        // Half of the trace, and events in a wrong order.
+        lossy.events.reverse();
+        let _ = ask(machine, "6.12", &lossy);
+    }
+    events.events.truncate(events.events.len() / 2);
+    let _ = ask(machine, "7.2", &events);
 }
