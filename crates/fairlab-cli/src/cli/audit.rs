@@ -1,8 +1,10 @@
 //! `fairlab audit`
 
 use clap::Args;
+use fairlab::kernel::Kernel;
 
 use super::OutputArgs;
+use crate::kernel_arg::parse_kernel;
 
 /// What thresholds can be set, for help texts.
 const METRICS: &str = "\
@@ -28,6 +30,10 @@ pub struct AuditVerb {
     /// The machine that was traced; without it what the trace says, or a guess that is told
     #[arg(short = 'M', long, value_name = "M")]
     pub machine: Option<String>,
+    /// Ask this kernel's policy again where each task should have gone, in the state rebuilt from the
+    /// trace; may be given several times
+    #[arg(long, value_name = "K", value_parser = parse_kernel)]
+    pub what_if: Vec<Kernel>,
     /// How many of the worst cases are shown
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub worst: usize,

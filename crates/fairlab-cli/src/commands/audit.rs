@@ -4,6 +4,7 @@ pub mod check;
 mod json;
 mod machine;
 pub mod text;
+mod what_if;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -52,7 +53,12 @@ pub fn run(args: &AuditVerb) -> Result<ExitCode> {
     };
     options.keep = options.keep.max(args.worst);
     options.ping_pong = Nanos(args.ping_pong_ms.saturating_mul(1_000_000));
-    let findings = audit(&args.trace, args.machine.as_deref(), options)?;
+    let mut findings = audit(&args.trace, args.machine.as_deref(), options)?;
+    let answers = if args.what_if.is_empty() {
+        Vec::new()
+    } else {
+        what_if::ask(&mut findings.recording, &findings.traced, &args.what_if)?
+    };
     if let Some(path) = html {
         report::write(path, &report::of_traces(&[&findings]))?;
     }
@@ -63,8 +69,13 @@ pub fn run(args: &AuditVerb) -> Result<ExitCode> {
         .collect();
     let mut out = output.open()?;
     match format {
-        Format::Json => out.json(&json::report(args, &findings))?,
-        Format::Text => text::print(&mut out, args, &findings)?,
+        Format::Json => out.json(&json::report(args, &findings, &answers))?,
+        Format::Text => {
+            text::print(&mut out, args, &findings)?;
+            for answer in &answers {
+                what_if::text::print(&mut out, &findings, answer, args.worst.max(5))?;
+            }
+        }
     }
     out.finish()?;
     for check in &failed {

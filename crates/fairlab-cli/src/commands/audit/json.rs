@@ -1,10 +1,11 @@
 //! The findings for programs.
 
-use fairlab_audit::{Certainty, Level, outcome};
+use fairlab_audit::{Answer, Certainty, Level, outcome};
 use fairlab_trace::Ledger;
 use serde::Serialize;
 
 use super::Findings;
+use super::what_if::{self, json::AnswerReport};
 use crate::cli::audit::AuditVerb;
 use crate::commands::latency::Latency;
 
@@ -39,6 +40,8 @@ pub struct Report {
     ping_pong: Vec<PingPongReport>,
     tasks: Vec<TaskReport>,
     longest_waits: Vec<WaitReport>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    what_if: Vec<AnswerReport>,
 }
 
 #[derive(Serialize)]
@@ -125,7 +128,7 @@ struct WaitReport {
 }
 
 /// Puts the report together.
-pub fn report(args: &AuditVerb, findings: &Findings) -> Report {
+pub fn report(args: &AuditVerb, findings: &Findings, answers: &[Answer]) -> Report {
     let audit = &findings.audit;
     let is_sure = |certainty: Certainty| certainty == Certainty::Sure && findings.is_consistent();
     let name = |task: fairlab::units::TaskId| {
@@ -250,6 +253,10 @@ pub fn report(args: &AuditVerb, findings: &Findings) -> Report {
                     .get(&totals.task)
                     .map(|row| Latency::of(&row.delay)),
             })
+            .collect(),
+        what_if: answers
+            .iter()
+            .map(|answer| what_if::json::report(findings, answer))
             .collect(),
         longest_waits: audit
             .delays

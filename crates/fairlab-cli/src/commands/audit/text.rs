@@ -59,7 +59,7 @@ pub fn print(out: &mut Output, args: &AuditVerb, findings: &Findings) -> Result<
     Ok(())
 }
 
-fn title(out: &mut Output, text: &str) -> Result<()> {
+pub fn title(out: &mut Output, text: &str) -> Result<()> {
     let text = out.paint(Style::Bold, text);
     writeln!(out, "\n{text}")?;
     Ok(())

@@ -1,0 +1,99 @@
+//! `fairlab audit --what-if`: each recorded placement, asked again of other kernels.
+
+pub mod json;
+pub mod text;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use fairlab::kernel::{Kernel, Release};
+use fairlab::topology::Domains;
+use fairlab::topology::domains::{BuildOptions, build};
+use fairlab_audit::{Answer, SyncFlags, WhatIf, WhatIfOptions};
+use fairlab_trace::{EventKind, Recording};
+
+use super::machine::Traced;
+
+/// The kernel that was recorded: the release that is modelled and is the last one not after it. None
+/// where the trace does not tell, or tells of an older one.
+pub fn recorded(recording: &Recording) -> Option<Kernel> {
+    let told = recording.metadata().kernel_release.as_deref()?;
+    let version = |text: &str| -> Option<(u32, u32)> {
+        let mut parts = text.split(|c: char| !c.is_ascii_digit());
+        Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    };
+    let told = version(told)?;
+    let mut releases = Release::ALL.into_iter();
+    releases
+        .rfind(|release| version(release.name()).is_some_and(|known| known <= told))
+        .map(Kernel::from)
+}
+
+/// Asks `kernels`. A first pass asks the recorded kernel, or else each of them, and learns which
+/// wakeups are synchronous.
+pub fn ask(recording: &mut Recording, traced: &Traced, kernels: &[Kernel]) -> Result<Vec<Answer>> {
+    let domains = |kernel: &Kernel| {
+        build(&traced.machine, kernel, &BuildOptions::default())
+            .with_context(|| format!("no domains of {} under {kernel}", traced.machine.name()))
+    };
+    let learned = match recorded(recording) {
+        Some(kernel) => {
+            let domains = [domains(&kernel)?];
+            let first = pass(recording, traced, &[kernel], &domains, &[])?;
+            first
+                .into_iter()
+                .flat_map(|answer| vec![answer.sync; kernels.len()])
+                .collect()
+        }
+        None => {
+            let domains = kernels.iter().map(domains).collect::<Result<Vec<_>>>()?;
+            let first = pass(recording, traced, kernels, &domains, &[])?;
+            first
+                .into_iter()
+                .map(|answer| answer.sync)
+                .collect::<Vec<_>>()
+        }
+    };
+    let domains = kernels.iter().map(domains).collect::<Result<Vec<_>>>()?;
+    pass(recording, traced, kernels, &domains, &learned)
+}
+
+fn pass(
+    recording: &mut Recording,
+    traced: &Traced,
+    kernels: &[Kernel],
+    domains: &[Domains],
+    learned: &[SyncFlags],
+) -> Result<Vec<Answer>> {
+    recording.rewind()?;
+    let mut learned = learned.iter().cloned();
+    let mut asked: Vec<WhatIf<'_>> = kernels
+        .iter()
+        .zip(domains)
+        .map(|(kernel, domains)| {
+            let options = WhatIfOptions {
+                sync: learned.next().unwrap_or_default(),
+                ..WhatIfOptions::default()
+            };
+            WhatIf::new(&traced.machine, domains, *kernel, options)
+        })
+        .collect();
+    let mut names = BTreeMap::new();
+    let mut batch = Vec::new();
+    while recording.next_batch(&mut batch) {
+        for event in &batch {
+            if let EventKind::Named { task, name } = event.kind
+                && names.insert(task, name) != Some(name)
+                && let Some(allowed) = traced.cpu_of_kthread(recording.names().get(name))
+            {
+                for what_if in &mut asked {
+                    what_if.bind(task, &allowed);
+                }
+            }
+            for what_if in &mut asked {
+                what_if.event(event);
+            }
+        }
+    }
+    Ok(asked.into_iter().map(WhatIf::finish).collect())
+}
