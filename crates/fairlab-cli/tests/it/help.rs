@@ -30,6 +30,10 @@ fn main_help() {
               bench     Measure on this host, for real
               layout    Sections, symbols, cache lines and structures of a build, and what changed to another
               events    What is in a recorded trace, and what is missing from it
+              timehist  Every switch of a recording with its wait, delay and run time, as perf sched timehist
+                        prints them
+              latency   Delays by task, as perf sched latency prints them
+              map       Who runs where after each switch, as perf sched map prints it
               stats     Compare recorded numbers or outputs of tools: tables, significance, checks, baselines
               help      Print this message or the help of the given subcommand(s)
 
