@@ -110,6 +110,7 @@ const BENCH: &str = "fairlab-bench";
 const RESULTS: &str = "fairlab-results";
 const TRACE: &str = "fairlab-trace";
 const VIEWS: &str = "fairlab-views";
+const RECORD: &str = "fairlab-record";
 const LAYOUT: &str = "fairlab-layout";
 const REPORT: &str = "fairlab-report";
 const FACADE: &str = "fairlab";
@@ -142,6 +143,7 @@ pub const ARROWS: &[Row] = &[
     row(4, BENCH,         &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, STATS, POLICY]).and_others(),
     row(4, TRACE,         &[UNITS, EVENT]).and_others(),
     row(4, VIEWS,         &[UNITS, EVENT, TRACE]),
+    row(4, RECORD,        &[UNITS, TRACE]).and_others(),
     row(4, LAYOUT,        &[]).and_others(),
     row(4, REPORT,        &[UNITS, TOPOLOGY, EVENT, STATS, AUDIT]).and_others(),
     // 5: faces

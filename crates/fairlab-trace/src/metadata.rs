@@ -67,6 +67,18 @@ pub struct Metadata {
     pub is_big_endian: Option<bool>,
     /// Where the CPUs are.
     pub topology: Option<Topology>,
+    /// A copy of what /sys and /proc said of machine, settings and tasks; `fairlab record` makes it.
+    pub snapshot: Option<Snapshot>,
+}
+
+/// A packed archive (.tar.gz) of small files, by their paths on the recorded machine.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Snapshot(pub Vec<u8>);
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Snapshot({} bytes)", self.0.len())
+    }
 }
 
 /// Where the CPUs are, as far as the recording says so.

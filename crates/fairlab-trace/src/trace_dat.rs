@@ -5,6 +5,7 @@
 //! version 7 is sections that options point to, and may be compressed.
 
 mod cpu;
+mod file;
 mod header;
 mod options;
 mod scan;
@@ -24,6 +25,7 @@ use crate::text;
 use scan::Scan;
 
 pub(crate) use cpu::CpuStream;
+pub use file::{CpuPages, TraceDatFile};
 pub(crate) use options::Clock;
 
 /// How a file begins.

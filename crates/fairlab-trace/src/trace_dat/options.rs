@@ -2,14 +2,15 @@
 
 use super::{Buffer, CpuData, Description};
 use crate::endian::Endian;
+use crate::metadata::Snapshot;
 
 pub(super) const DONE: u16 = 0;
-const CPUSTAT: u16 = 2;
+pub(super) const CPUSTAT: u16 = 2;
 pub(super) const BUFFER: u16 = 3;
-const TRACECLOCK: u16 = 4;
-const UNAME: u16 = 5;
+pub(super) const TRACECLOCK: u16 = 4;
+pub(super) const UNAME: u16 = 5;
 const OFFSET: u16 = 7;
-const CPUCOUNT: u16 = 8;
+pub(super) const CPUCOUNT: u16 = 8;
 const VERSION: u16 = 9;
 const TSC2NSEC: u16 = 14;
 pub(super) const HEADER_INFO: u16 = 16;
@@ -17,6 +18,13 @@ pub(super) const FTRACE_EVENTS: u16 = 17;
 pub(super) const EVENT_FORMATS: u16 = 18;
 pub(super) const CMDLINES: u16 = 21;
 pub(super) const BUFFER_TEXT: u16 = 22;
+/// Ours, far above trace-cmd's own, which passes over what it does not know. A word with a zero at its
+/// end says what follows: [`TOOL`] or [`SNAPSHOT`].
+pub(super) const FAIRLAB: u16 = 0xfab0;
+/// What recorded, with its version.
+pub(super) const TOOL: &str = "tool";
+/// A [`Snapshot`].
+pub(super) const SNAPSHOT: &str = "snapshot.tar.gz";
 
 /// How time stamps become ns.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,6 +64,18 @@ pub(super) fn read(id: u16, data: &[u8], endian: Endian, description: &mut Descr
             description.metadata.nr_cpus = count.or(description.metadata.nr_cpus);
         }
         VERSION => description.metadata.tool = Some(format!("trace-cmd {}", text())),
+        FAIRLAB => {
+            if let Some((word, rest)) = string(data) {
+                match word.as_str() {
+                    TOOL => {
+                        description.metadata.tool =
+                            Some(String::from_utf8_lossy(rest).into_owned());
+                    }
+                    SNAPSHOT => description.metadata.snapshot = Some(Snapshot(rest.to_vec())),
+                    _ => {}
+                }
+            }
+        }
         TSC2NSEC => {
             if let (Some(multiplier), Some(shift)) = (endian.u32(data, 0), endian.u32(data, 4))
                 && multiplier != 0
