@@ -72,17 +72,40 @@ function theme() {
   return colours;
 }
 
+// Colours are numbers, 0xAABBGGRR as pixels have them, with a string for those who want one.
+function colourText(colour) {
+  const hex = (shift) => ((colour >>> shift) & 255).toString(16).padStart(2, "0");
+  return `#${hex(0)}${hex(8)}${hex(16)}`;
+}
+
+function colourNumber(text) {
+  const value = parseInt(text.slice(1), 16);
+  return (0xff000000 | (value & 255) << 16 | (value & 0xff00) | value >> 16) >>> 0;
+}
+
+function withOpacity(colour, part) {
+  return ((colour & 0xffffff) | Math.round(Math.min(1, part) * 255) << 24) >>> 0;
+}
+
+// Hue in degrees, saturation and lightness in percent.
+function hsl(hue, saturation, lightness) {
+  const l = lightness / 100, a = saturation / 100 * Math.min(l, 1 - l);
+  const part = (n) => {
+    const k = (n + hue / 30) % 12;
+    return Math.round(255 * (l - a * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return (0xff000000 | part(4) << 16 | part(8) << 8 | part(0)) >>> 0;
+}
+
 // Far apart for neighbours: steps of the golden angle round the circle of hues.
 function hueColour(index, isDark) {
   const hue = (index * 137.508 + 205) % 360;
-  return isDark ? `hsl(${hue.toFixed(0)} 42% ${50 + (index % 3) * 5}%)`
-    : `hsl(${hue.toFixed(0)} 52% ${58 + (index % 3) * 6}%)`;
+  return isDark ? hsl(hue, 42, 50 + (index % 3) * 5) : hsl(hue, 52, 58 + (index % 3) * 6);
 }
 
 // From pale to strong as the wait goes from 1 us to 10 ms.
 function waitColour(ns, isDark) {
   const part = ns > 0 ? Math.min(1, Math.max(0, Math.log10(ns / 1000) / 4)) : 0;
   const hue = 210 - 200 * part;
-  return isDark ? `hsl(${hue.toFixed(0)} ${(30 + 45 * part).toFixed(0)}% ${(40 + 18 * part).toFixed(0)}%)`
-    : `hsl(${hue.toFixed(0)} ${(35 + 50 * part).toFixed(0)}% ${(72 - 18 * part).toFixed(0)}%)`;
+  return isDark ? hsl(hue, 30 + 45 * part, 40 + 18 * part) : hsl(hue, 35 + 50 * part, 72 - 18 * part);
 }

@@ -91,6 +91,7 @@ function readControls() {
 
 function filterLanes(timeline) {
   const hits = taskSet(timeline.run, state.tasks);
+  if (!hits && !timeline.lanes?.[0]?.hits) return;
   for (const lane of timeline.lanes ?? []) lane.filter(hits);
 }
 
@@ -219,7 +220,6 @@ async function unpackAll() {
   for (const timeline of timelines) {
     timeline.lanes = await loadLanes(timeline.run, timeline.index);
     filterLanes(timeline);
-    timeline.draw();
   }
   isReady = true;
   recall();
@@ -231,6 +231,7 @@ async function unpackAll() {
 
 wire();
 readControls();
+// Now, not with the next frame.
 drawTimelines();
 performance.mark("fairlab-painted");
 // The lanes stand behind this script.

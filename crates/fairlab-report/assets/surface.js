@@ -22,6 +22,21 @@ class CanvasSurface {
     this.g.globalAlpha = 1;
   }
 
+  // Columns a pixel wide that stand side by side: `heights` of at most `tall`, and their colours as
+  // numbers. They stand on the ground at y + tall. All at once, since there are many.
+  columns(x, y, tall, heights, colours) {
+    const width = heights.length;
+    const image = new ImageData(width, tall);
+    const pixels = new Uint32Array(image.data.buffer);
+    for (let i = 0; i < width; i++) {
+      for (let row = tall - Math.round(heights[i]); row < tall; row++) pixels[row * width + i] = colours[i];
+    }
+    const sheet = new OffscreenCanvas(width, tall);
+    sheet.getContext("2d").putImageData(image, 0, 0);
+    this.g.imageSmoothingEnabled = false;
+    this.g.drawImage(sheet, x, y, width, tall);
+  }
+
   frame(x, y, width, height, colour, thickness = 1) {
     this.g.strokeStyle = colour;
     this.g.lineWidth = thickness;
@@ -58,6 +73,20 @@ class SvgSurface {
     const faint = opacity < 1 ? ` fill-opacity="${opacity.toFixed(2)}"` : "";
     this.parts.push(`<rect x="${x.toFixed(2)}" y="${y.toFixed(2)}" width="${width.toFixed(2)}" ` +
       `height="${height.toFixed(2)}" fill="${colour}"${faint}/>`);
+  }
+
+  // Neighbours that look alike become one rectangle.
+  columns(x, y, tall, heights, colours) {
+    let since = 0;
+    for (let i = 1; i <= heights.length; i++) {
+      if (i < heights.length && heights[i] === heights[since] && colours[i] === colours[since]) continue;
+      const height = Math.round(heights[since]);
+      if (height > 0) {
+        this.rect(x + since, y + tall - height, i - since, height, colourText(colours[since]),
+          (colours[since] >>> 24) / 255);
+      }
+      since = i;
+    }
   }
 
   frame(x, y, width, height, colour, thickness = 1) {

@@ -66,7 +66,7 @@ class Timeline {
     this.palette = colours;
     const numbers = new Map();
     this.colours = this.run.tasks.map(([, name], i) => {
-      if (i === 0) return colours.unknown;
+      if (i === 0) return colourNumber(colours.unknown);
       const key = this.state.colours === "name" ? name : i;
       if (!numbers.has(key)) numbers.set(key, numbers.size);
       return hueColour(numbers.get(key), colours.isDark);
@@ -79,8 +79,8 @@ class Timeline {
     const most = Math.max(160, Math.floor(window.innerHeight * 0.62));
     this.width = width;
     this.height = Math.min(full, most);
-    this.rows.style.height = `${this.height}px`;
-    this.spacer.style.height = `${full}px`;
+    if (this.rows.style.height !== `${this.height}px`) this.rows.style.height = `${this.height}px`;
+    if (this.spacer.style.height !== `${full}px`) this.spacer.style.height = `${full}px`;
     this.width = Math.max(240, Math.floor(this.rows.clientWidth));
   }
 
@@ -155,13 +155,12 @@ class Timeline {
   // Before the lanes are unpacked: the overview that came with the description.
   paintCoarse(surface, lane, y, width) {
     const { steps, busy } = this.run.coarse;
-    const height = this.rowHeight - 2;
+    const tall = this.rowHeight - 2;
     const plot = width - GUTTER;
-    for (let i = 0; i < steps; i++) {
-      const part = busy[lane * steps + i] / 255 * height;
-      if (part) surface.rect(GUTTER + i / steps * plot, y + 1 + height - part, plot / steps + 0.5, part,
-        this.palette.busy);
-    }
+    const heights = new Float32Array(plot);
+    for (let i = 0; i < plot; i++) heights[i] = busy[lane * steps + Math.floor(i * steps / plot)] / 255 * tall;
+    const colours = new Uint32Array(plot).fill(colourNumber(this.palette.busy));
+    surface.columns(GUTTER, y + 1, tall, heights, colours);
   }
 
   paintLane(surface, lane, y, width) {
@@ -185,7 +184,7 @@ class Timeline {
 
   colourOf(lane, i) {
     const task = lane.task[i];
-    if (lane.hits && task && !lane.hits[task]) return this.palette.other;
+    if (lane.hits && task && !lane.hits[task]) return colourNumber(this.palette.other);
     if (this.state.colours === "wait" && task) return waitColour(lane.wait[i], this.palette.isDark);
     return this.colours[task];
   }
@@ -196,7 +195,7 @@ class Timeline {
       const left = Math.max(GUTTER, this.x(lane.start[i]));
       const right = Math.min(width, this.x(lane.end[i]));
       const wide = Math.max(0.6, right - left);
-      surface.rect(left, y + 1, wide, height, this.colourOf(lane, i));
+      surface.rect(left, y + 1, wide, height, colourText(this.colourOf(lane, i)));
       if (wide > 6 && height > 8) surface.rect(right - 0.5, y + 1, 0.5, height, this.palette.plot);
       if (wide > 34 && height >= 11 && lane.task[i]) {
         const name = taskName(this.run, lane.task[i]);
@@ -210,40 +209,36 @@ class Timeline {
   }
 
   paintPixels(surface, lane, y, width) {
-    const height = this.rowHeight - 2;
-    const step = (this.view.to - this.view.from) / (width - GUTTER);
+    const tall = this.rowHeight - 2;
+    const plot = width - GUTTER;
+    const step = (this.view.to - this.view.from) / plot;
+    const heights = new Float32Array(plot), colours = new Uint32Array(plot);
+    // What the filter hides, behind what it lets pass.
+    const faint = lane.hits ? new Float32Array(plot) : null;
     let i = lane.after(this.view.from);
     let all = lane.before(lane.busy, this.view.from, i);
     let hit = lane.before(lane.hit, this.view.from, i);
-    // Neighbours that look alike become one rectangle.
-    let colour = "", part = 0, since = GUTTER;
-    const flush = (x) => {
-      if (part > 0) surface.rect(since, y + 1 + height - part, x - since, part, colour);
-    };
-    for (let x = GUTTER; x < width; x++) {
-      const time = this.view.from + (x - GUTTER + 1) * step;
+    for (let x = 0; x < plot; x++) {
+      const time = this.view.from + (x + 1) * step;
       const next = lane.after(time, i);
       const allNext = lane.before(lane.busy, time, next);
       const hitNext = lane.before(lane.hit, time, next);
-      if (lane.hits && allNext > all) {
-        const faint = Math.min(1, (allNext - all) / step) * height;
-        surface.rect(x, y + 1 + height - faint, 1, faint, this.palette.other);
-      }
-      const share = Math.min(1, (hitNext - hit) / step);
-      const best = share > 0 ? lane.longest(i, Math.min(lane.n, next + 1)) : -1;
-      const mine = best < 0 ? "" : this.colourOf(lane, best);
-      const tall = best < 0 ? 0 : Math.max(1, Math.round(share * height));
-      if (mine !== colour || tall !== part) {
-        flush(x);
-        colour = mine;
-        part = tall;
-        since = x;
+      if (faint) faint[x] = Math.min(1, (allNext - all) / step) * tall;
+      if (hitNext > hit) {
+        // A sliver is seen as well.
+        heights[x] = Math.max(1, Math.min(1, (hitNext - hit) / step) * tall);
+        const best = lane.longest(i, Math.min(lane.n, next + 1));
+        if (best >= 0) colours[x] = this.colourOf(lane, best);
       }
       i = next;
       all = allNext;
       hit = hitNext;
     }
-    flush(width);
+    if (faint) {
+      const other = new Uint32Array(plot).fill(colourNumber(this.palette.other));
+      surface.columns(GUTTER, y + 1, tall, faint, other);
+    }
+    surface.columns(GUTTER, y + 1, tall, heights, colours);
   }
 
   paintLosses(surface, lane, y, width) {
@@ -272,37 +267,46 @@ class Timeline {
       }
       return;
     }
-    const step = (this.view.to - this.view.from) / (width - GUTTER);
+    const plot = width - GUTTER;
+    const step = (this.view.to - this.view.from) / plot;
+    const heights = new Float32Array(plot), colours = new Uint32Array(plot);
+    const colour = colourNumber(palette.wait);
     let i = bound(lane.start, this.view.from, 0, lane.n);
-    for (let x = GUTTER; x < width; x++) {
-      const next = bound(lane.start, this.view.from + (x - GUTTER + 1) * step, i, lane.n);
-      const part = Math.min(1, (lane.waited[next] - lane.waited[i]) / step);
-      if (part > 0.02) surface.rect(x, bottom, 1, thick, palette.wait, part);
+    for (let x = 0; x < plot; x++) {
+      const next = bound(lane.start, this.view.from + (x + 1) * step, i, lane.n);
+      const part = (lane.waited[next] - lane.waited[i]) / step;
+      if (part > 0.02) {
+        heights[x] = thick;
+        colours[x] = withOpacity(colour, part);
+      }
       i = next;
     }
+    surface.columns(GUTTER, bottom, thick, heights, colours);
   }
 
+  // Moves and placements as small triangles, what was missed last and so on top. Those that would
+  // lie on one another are drawn once.
   paintPoints(surface, lane, y, width) {
     const { points } = lane;
     const { kinds } = this.state;
     const from = bound(points.time, this.view.from, 0, points.n);
     const to = bound(points.time, this.view.to, from, points.n);
     const size = Math.min(5, this.rowHeight / 3);
-    let drawn = -1;
-    for (let i = from; i < to; i++) {
-      if (lane.hits && !lane.hits[points.task[i]]) continue;
-      const kind = points.kind[i] & ~UNSURE;
-      const isMissed = kind > 0 && this.run.sorts[kind - 1][1];
-      const colour = kind === 0 ? kinds.has("move") && this.palette.move
-        : isMissed && kinds.has("missed") ? this.palette.missed
-          : kinds.has("placed") && this.palette.placed;
-      if (!colour) continue;
-      const x = this.x(points.time[i]);
-      if (x - drawn < 1 && !isMissed) continue;
-      if (x - drawn < 0.5) continue;
-      drawn = x;
-      if (x > width) break;
-      surface.path([x - size * 0.7, y + 1, x + size * 0.7, y + 1, x, y + 1 + size], colour, 1, true);
+    for (const [isLast, wanted] of [[false, kinds.has("move") || kinds.has("placed")], [true, kinds.has("missed")]]) {
+      let drawn = -size;
+      for (let i = from; wanted && i < to; i++) {
+        if (lane.hits && !lane.hits[points.task[i]]) continue;
+        const kind = points.kind[i] & ~UNSURE;
+        const isMissed = kind > 0 && this.run.sorts[kind - 1][1];
+        if (isMissed !== isLast && !(isMissed && !kinds.has("missed"))) continue;
+        if (!isLast && !kinds.has(kind === 0 ? "move" : "placed")) continue;
+        const x = this.x(points.time[i]);
+        if (x - drawn < size) continue;
+        if (x > width) break;
+        drawn = x;
+        const colour = isLast ? this.palette.missed : kind === 0 ? this.palette.move : this.palette.placed;
+        surface.path([x - size * 0.7, y + 1, x + size * 0.7, y + 1, x, y + 1 + size], colour, 1, true);
+      }
     }
   }
 

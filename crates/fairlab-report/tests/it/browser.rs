@@ -141,7 +141,7 @@ impl Browser {
         self.scheme(scheme);
         let url = format!("file://{}", page.display());
         self.call("Page.navigate", json!({"url": url}));
-        self.wait("document.documentElement.dataset.state === 'ready'");
+        self.wait("document.documentElement?.dataset.state === 'ready'");
     }
 
     /// Resizes the window.

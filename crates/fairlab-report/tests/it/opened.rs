@@ -18,7 +18,9 @@ fn file(name: &str, page: &Page<'_>) -> PathBuf {
 
 /// Pixels of the first timeline that are coloured: neither black, white nor grey.
 const COLOURED: &str = "(() => { const c = document.querySelector('canvas.main'); \
-    const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; \
+    const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', \
+    {willReadFrequently: true}); copy.drawImage(c, 0, 0); \
+    const d = copy.getImageData(0, 0, c.width, c.height).data; let n = 0; \
     for (let i = 0; i < d.length; i += 4) { const m = Math.max(d[i], d[i + 1], d[i + 2]); \
     if (m - Math.min(d[i], d[i + 1], d[i + 2]) > 40) n++; } return n; })()";
 
