@@ -218,6 +218,8 @@ pub struct RunVerb {
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
+    pub html: report::HtmlArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
 }
 
@@ -250,6 +252,8 @@ pub struct CompareVerb {
     /// Exit with 1 when a row of the workload's own figures is proven worse
     #[arg(long)]
     pub check: bool,
+    #[command(flatten)]
+    pub html: report::HtmlArgs,
     #[command(flatten)]
     pub progress: ProgressArgs,
     #[command(flatten)]

@@ -26,8 +26,8 @@ function clock(run, ns) {
 }
 
 const STOPS = {
-  R: "preempted (still runnable)", S: "went to sleep", D: "went to sleep uninterruptibly",
-  X: "ended", Z: "ended", T: "stopped", t: "traced", P: "parked", I: "idle kernel thread",
+  "+": "was preempted", R: "was still runnable", S: "went to sleep", D: "went to sleep uninterruptibly",
+  X: "ended", Z: "ended", T: "was stopped", t: "was traced", P: "was parked", I: "went idle (kernel thread)",
 };
 
 function taskName(run, index) {

@@ -6,7 +6,7 @@
 //!       n x gap     ns since the one before     m x gap    ns since the one before
 //!       n x length  ns                          m x kind   a byte: 0 a move, 1 + verdict; + 0x80 not sure
 //!       n x task    index; 0: not known         m x task   index
-//!       n x stop    a byte: letter of ps, or 0  m x other  0, or 1 + CPU: where a move came from, what
+//!       n x stop    a byte, see letter()        m x other  0, or 1 + CPU: where a move came from, what
 //!       n x wait    0: none seen before, else              would have been better
 //!                   1 + 2 * ns + (1 if woken)   m x delay  0, or 1 + ns from the wakeup to the run
 //! ```
@@ -79,11 +79,12 @@ pub(crate) fn drawn_order(run: &Run<'_>) -> Vec<CpuId> {
     cpus.into_iter().map(|(.., id)| id).collect()
 }
 
-/// The first letter of a state as ps has it, or 0.
+/// The state's letter as a byte, a plus for preempted tasks.
 fn letter(stop: SwitchState) -> u8 {
     match stop {
         SwitchState::Unknown => 0,
-        known => known.letter().as_bytes()[0],
+        SwitchState::Preempted => b'+',
+        other => other.letter().bytes().next().unwrap_or(0),
     }
 }
 

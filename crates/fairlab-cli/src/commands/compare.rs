@@ -2,6 +2,7 @@
 
 pub mod idle_core;
 mod json;
+mod page;
 mod text;
 
 use std::num::NonZero;
@@ -66,7 +67,9 @@ pub fn run(args: &CompareVerb) -> Result<ExitCode> {
             args.kernels.kernels.len()
         );
     };
-    let format = args.output.format()?;
+    let (file, output) = args.output.beside(&["html"]);
+    let html = args.html.html.as_deref().or(file);
+    let format = output.format()?;
     let machine = args.machine.load()?;
     let workload = args.workload.load(&machine)?.workload;
     let cpus = available_parallelism().map_or(1, NonZero::get);
@@ -99,7 +102,10 @@ pub fn run(args: &CompareVerb) -> Result<ExitCode> {
         idle_core: IdleCore::of(&outcomes, confidence, args.seed.seed),
         outcomes,
     };
-    let mut out = args.output.open()?;
+    if let Some(path) = html {
+        page::write(path, &comparison, &plan)?;
+    }
+    let mut out = output.open()?;
     match format {
         Format::Json => out.json(&json::report(&comparison))?,
         Format::Text => text::print(&mut out, &comparison)?,

@@ -1,5 +1,7 @@
 //! `fairlab report`: one page about traces; and the page that other verbs write beside their answer.
 
+pub mod simulated;
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;

@@ -12,16 +12,20 @@ use fairlab::event::SchedEvent;
 use fairlab::sim::{Distance, Found, Missed, Observer, Placement};
 use fairlab::stats::table::{Align, Table};
 use fairlab::topology::Machine;
-use fairlab::units::{TaskId, Timestamp};
+use fairlab::units::{CpuMask, TaskId, Timestamp};
 use fairlab::workload::{ProgramId, Workload};
 use fairlab_experiment::{Outcome, Plan, single};
+use fairlab_report::Page;
 use serde::Serialize;
 
 use crate::cli::RunVerb;
 use crate::commands::latency::Latency;
+use crate::commands::report::{self, simulated::Watched};
 use crate::output::{Format, Output, Style};
 use crate::workload_arg::Loaded;
 use trace::TraceFile;
+
+pub use trace::pid;
 
 /// The JSON form.
 #[derive(Serialize)]
@@ -127,19 +131,26 @@ struct Stories {
 }
 
 /// What the run is watched for.
-struct Watch {
+struct Watch<'a> {
     stories: Stories,
     trace: Option<TraceFile>,
+    page: Option<Watched<'a>>,
 }
 
-impl Observer for Watch {
+impl Observer for Watch<'_> {
     fn event(&mut self, event: &SchedEvent) {
+        if let Some(page) = &mut self.page {
+            page.event(event);
+        }
         if let Some(trace) = &mut self.trace {
             trace.event(event);
         }
     }
 
     fn task(&mut self, time: Timestamp, task: TaskId, program: ProgramId) {
+        if let Some(page) = &mut self.page {
+            page.task(time, task, program);
+        }
         if let Some(trace) = &mut self.trace {
             trace.task(time, task, program);
         }
@@ -148,6 +159,12 @@ impl Observer for Watch {
     fn priority(&mut self, time: Timestamp, task: TaskId, prio: i16) {
         if let Some(trace) = &mut self.trace {
             trace.priority(time, task, prio);
+        }
+    }
+
+    fn affinity(&mut self, time: Timestamp, task: TaskId, allowed: &CpuMask) {
+        if let Some(page) = &mut self.page {
+            page.affinity(time, task, allowed);
         }
     }
 
@@ -164,8 +181,14 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
     let machine = args.machine.load()?;
     let loaded = args.workload.load(&machine)?;
     let workload = &loaded.workload;
-    // A trace is no form of the report: with `-o FILE.pftrace` the report goes to standard output.
-    let (trace, output) = args.split_output();
+    // Traces and pages are no forms of the answer: with `-o FILE.pftrace` it goes to standard output.
+    let (file, output) = args.output.beside(&["pftrace", "perfetto-trace"]);
+    let (trace, output) = match &args.trace {
+        Some(path) => (Some(path.as_path()), args.output.clone()),
+        None => (file, output),
+    };
+    let (file, output) = output.beside(&["html"]);
+    let html = args.html.html.as_deref().or(file);
     let format = output.format()?;
     let plan = Plan {
         machine: &machine,
@@ -186,10 +209,25 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
         trace: trace
             .map(|path| TraceFile::create(path, args, &machine, workload))
             .transpose()?,
+        page: html.map(|_| Watched::new(&machine, workload, args.html.timeline)),
     };
     let outcome = &single(&plan, args.explain, &mut watch)?;
     if let Some(trace) = watch.trace {
         trace.finish()?;
+    }
+    if let (Some(path), Some(page)) = (html, watch.page) {
+        let seen = page.finish(outcome.elapsed);
+        let facts = [("seed", args.seed.seed.to_string())];
+        let kernel = &args.kernel.kernel;
+        report::write(
+            path,
+            &Page {
+                title: format!("{} under {kernel}", workload.description),
+                origin: report::origin("the same run gives the same page"),
+                sections: Vec::new(),
+                runs: vec![seen.run(&machine, workload, kernel, &facts)],
+            },
+        )?;
     }
     let stories = tell(workload, watch.stories);
     if args.explain.is_some() && stories.is_empty() {

@@ -51,13 +51,18 @@ fn heading(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Which features differ, with the sentence of each.
 fn kernels(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
     title(out, "What differs between the kernels")?;
     if c.differences.is_empty() {
         writeln!(out, "nothing: A and B are the same kernel")?;
         return Ok(());
     }
+    write!(out, "{}", difference_table(c).to_text())?;
+    Ok(())
+}
+
+/// Which features differ, with the sentence of each.
+pub fn difference_table(c: &Comparison<'_>) -> Table {
     let mut table = Table::new([
         ("", Align::Left),
         ("A", Align::Right),
@@ -88,8 +93,7 @@ fn kernels(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
             ]);
         }
     }
-    write!(out, "{}", table.to_text())?;
-    Ok(())
+    table
 }
 
 fn idle_core(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
@@ -135,9 +139,10 @@ fn per_call(out: &mut Output, c: &Comparison<'_>, figure: &Figure) -> Result<()>
     Ok(())
 }
 
-/// The rows, a table per group.
-fn figures(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
-    for rows in c.rows.chunk_by(|a, b| a.group == b.group) {
+/// The rows, a table per group with its name.
+pub fn figure_tables(c: &Comparison<'_>) -> Vec<(String, Table)> {
+    let groups = c.rows.chunk_by(|a, b| a.group == b.group);
+    let table = |rows: &[Row]| {
         let mut table = Table::new([
             (rows[0].group.as_str(), Align::Left),
             ("unit", Align::Left),
@@ -150,17 +155,28 @@ fn figures(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
         for row in rows {
             table.row(cells(row));
         }
-        writeln!(out)?;
-        write!(out, "{}", table.to_text())?;
-    }
-    writeln!(
-        out,
-        "\nMedians over {} runs; change with its {}% bootstrap interval; p by Mann-Whitney U, \
+        (rows[0].group.clone(), table)
+    };
+    groups.map(table).collect()
+}
+
+/// How the figures were made.
+pub fn method(c: &Comparison<'_>) -> String {
+    format!(
+        "Medians over {} runs; change with its {}% bootstrap interval; p by Mann-Whitney U, \
          adjusted (Holm) for {} rows.",
         c.args.runs,
         c.args.confidence,
         c.rows.len()
-    )?;
+    )
+}
+
+fn figures(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
+    for (_, table) in figure_tables(c) {
+        writeln!(out)?;
+        write!(out, "{}", table.to_text())?;
+    }
+    writeln!(out, "\n{}", method(c))?;
     let open = |row: &&Row| row.comparison.verdict() == Verdict::NoDifferenceProven;
     let unproven = c.rows.iter().filter(open).count();
     if unproven > 0 {

@@ -11,29 +11,11 @@ use fairlab::units::{CpuId, TaskId, Timestamp};
 use fairlab::workload::{ProgramId, Workload};
 use fairlab_trace::{About, Names, TraceWriter, WriteFormat};
 
-use crate::cli::{OutputArgs, RunVerb};
+use crate::cli::RunVerb;
 
 /// Simulated tasks have these numbers and up in a trace, where 0 is the idle task and the first
 /// few hundred belong to the kernel's own threads.
 const FIRST_PID: u32 = 1_000;
-
-impl RunVerb {
-    /// Where the trace goes, and where the report goes.
-    pub fn split_output(&self) -> (Option<&Path>, OutputArgs) {
-        let is_perfetto =
-            |path: &PathBuf| WriteFormat::of_path(path) == Some(WriteFormat::Perfetto);
-        match &self.output.output {
-            Some(path) if self.trace.is_none() && is_perfetto(path) => (
-                Some(path),
-                OutputArgs {
-                    json: self.output.json,
-                    output: None,
-                },
-            ),
-            _ => (self.trace.as_deref(), self.output.clone()),
-        }
-    }
-}
 
 /// A trace file that is being written. Errors are kept until the end, since a run cannot be stopped
 /// by those who watch it.
@@ -140,7 +122,8 @@ impl TraceFile {
     }
 }
 
-const fn pid(task: TaskId) -> TaskId {
+/// The number of a simulated task in traces and pages.
+pub const fn pid(task: TaskId) -> TaskId {
     TaskId(task.0 + FIRST_PID)
 }
 
