@@ -113,6 +113,7 @@ const VIEWS: &str = "fairlab-views";
 const RECORD: &str = "fairlab-record";
 const LAYOUT: &str = "fairlab-layout";
 const REPORT: &str = "fairlab-report";
+const VALIDATE: &str = "fairlab-validate";
 const FACADE: &str = "fairlab";
 
 /// The table, by layer.
@@ -146,6 +147,7 @@ pub const ARROWS: &[Row] = &[
     row(4, RECORD,        &[UNITS, TRACE]).and_others(),
     row(4, LAYOUT,        &[]).and_others(),
     row(4, REPORT,        &[UNITS, TOPOLOGY, EVENT, STATS, AUDIT]).and_others(),
+    row(4, VALIDATE,      &[UNITS, KERNEL, TOPOLOGY, STATS, WORKLOAD, SIM, EXPERIMENT, WORKFILE, MACHINES]).and_others(),
     // 5: faces
     row(5, FACADE,        &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD, SIM]),
     row(5, "fairlab-cli", EVERYTHING).and_others(),

@@ -1,0 +1,27 @@
+//! Lists the scenario files of the repository, so that the library carries them.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|suffix| suffix == "toml") {
+            names.push(path);
+        }
+    }
+    // The order of a folder is that of the file system.
+    names.sort();
+    let mut list = String::from("&[\n");
+    for path in &names {
+        let name = path.file_name().unwrap_or_default();
+        let _ = writeln!(list, "    ({name:?}, include_str!({path:?})),");
+    }
+    list.push_str("]\n");
+    let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
+    fs::write(Path::new(&out).join("scenarios.rs"), list)
+}

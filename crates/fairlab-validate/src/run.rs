@@ -1,0 +1,307 @@
+//! Running a scenario.
+
+use fairlab_experiment::{Outcome, Plan, execute};
+use fairlab_kernel::Kernel;
+use fairlab_machines::{LoadOptions, load};
+use fairlab_sim::{Counts, SimOptions};
+use fairlab_stats::{Comparison, ComparisonOptions, Direction, Sample};
+use fairlab_topology::Machine;
+use fairlab_units::Nanos;
+use fairlab_workload::{End, Workload};
+
+use crate::error::ScenarioError;
+use crate::metric::Metric;
+use crate::scenario::{Better, Point, Scenario};
+use crate::verdict::Verdict;
+
+/// How scenarios are run.
+#[derive(Clone, Copy, Debug)]
+pub struct RunOptions {
+    /// Runs of each kernel at each point. Fewer than four prove nothing.
+    pub runs: u32,
+    /// Where the seeds of the runs come from.
+    pub seed: u64,
+    /// Worker threads; the results are the same for any number.
+    pub threads: usize,
+    /// The level of intervals and verdicts, 0.95 for 95 percent.
+    pub confidence: f64,
+}
+
+impl Default for RunOptions {
+    /// Five runs on one thread at 95 percent.
+    fn default() -> Self {
+        Self {
+            runs: 5,
+            seed: 1,
+            threads: 1,
+            confidence: 0.95,
+        }
+    }
+}
+
+/// A point that is ready to run.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The machine.
+    pub machine: Machine,
+    /// The workload.
+    pub workload: Workload,
+    /// Without and with the change.
+    pub kernels: [Kernel; 2],
+    /// What is measured.
+    pub metric: Metric,
+    /// Which way of it is better.
+    pub better: Better,
+}
+
+/// What came of a point.
+#[derive(Clone, Debug)]
+pub struct PointResult {
+    /// As the post names it.
+    pub load: String,
+    /// Nothing should change here.
+    pub is_control: bool,
+    /// The published effect, as a part of the baseline; positive is better.
+    pub published: Option<f64>,
+    /// The simulated values of both kernels. None when the metric had no value in some run.
+    pub simulated: Option<Comparison>,
+    /// What that says.
+    pub verdict: Verdict,
+    /// Did the two kernels do the same, event by event, in every run?
+    pub is_identical: bool,
+    /// Events of all runs.
+    pub events: u64,
+    /// What was counted without and with the change, in the first run of each.
+    pub counts: [Counts; 2],
+    better: Better,
+    values: Option<[Vec<f64>; 2]>,
+}
+
+/// What came of a case.
+#[derive(Clone, Debug)]
+pub struct CaseResult {
+    /// Its points, in the order of the file.
+    pub points: Vec<PointResult>,
+    /// Nothing should change in the whole case.
+    pub is_control: bool,
+    /// The published effect over the points that are not controls: of the geometric mean of what they
+    /// gain, as a part of the baseline; positive is better.
+    pub published: Option<f64>,
+    /// The same of the simulated values, one value per run.
+    pub simulated: Option<Comparison>,
+    /// What that says.
+    pub verdict: Verdict,
+}
+
+/// The simulated effect: a part of the baseline, positive when better, with the ends of its interval.
+/// None when a part of the baseline means nothing.
+#[must_use]
+pub(crate) fn effect(comparison: &Comparison) -> Option<[f64; 3]> {
+    let change = comparison.change?;
+    Some(match comparison.options.direction {
+        Direction::HigherIsBetter => [change.estimate, change.low, change.high],
+        Direction::LowerIsBetter => [-change.estimate, -change.high, -change.low],
+    })
+}
+
+/// Reads machine, workload and kernels of `point`.
+///
+/// # Errors
+/// When one of them is not understood.
+pub fn prepare(scenario: &Scenario, point: &Point) -> Result<Prepared, ScenarioError> {
+    let wrong = |what: &str, message: String| ScenarioError::Value {
+        file: scenario.id.clone(),
+        at: format!("point \"{}\": {what}", point.load),
+        message,
+    };
+    let need = |what: &'static str, own: &Option<String>, general: &Option<String>| {
+        let text = own.as_ref().or(general.as_ref());
+        text.cloned().ok_or_else(|| {
+            wrong(
+                what,
+                format!("a {what} is wanted, in the point or the scenario"),
+            )
+        })
+    };
+    let reference = need("machine", &point.machine, &scenario.machine)?;
+    let machine = load(&reference, &LoadOptions::default())
+        .map_err(|error| wrong("machine", error.to_string()))?;
+    let kernel = |what: &'static str, own: &Option<String>, general: &Option<String>| {
+        let text = need(what, own, general)?;
+        text.parse::<Kernel>()
+            .map_err(|error| wrong(what, error.to_string()))
+    };
+    let a = kernel("kernel_a", &point.kernel_a, &scenario.kernel_a)?;
+    let b = kernel("kernel_b", &point.kernel_b, &scenario.kernel_b)?;
+    let fill = |text: &str| match point.n {
+        Some(n) => Ok(text.replace("{n}", &n.to_string())),
+        None if text.contains("{n}") => Err(wrong(
+            "n",
+            "a number is wanted, for {n} in the workload".into(),
+        )),
+        None => Ok(text.to_owned()),
+    };
+    let mut workload = match (&point.workload, &scenario.workload, &scenario.program) {
+        (None, None, Some(program)) => {
+            let program = fill(program)?;
+            let name = format!("{}, {}", scenario.id, point.load);
+            fairlab_workfile::parse(&program, &name, &machine.online(), None)
+                .map_err(|error| wrong("program", error.to_string()))?
+        }
+        (own, general, _) => {
+            let text = fill(&need("workload", own, general)?)?;
+            fairlab_workload::parse(&text).map_err(|error| wrong("workload", error.to_string()))?
+        }
+    };
+    let warmup = Nanos::from_millis(scenario.warmup_ms);
+    if let End::After(span) = &mut workload.end {
+        *span = Nanos(span.0 + warmup.0);
+        workload.warmup = Nanos(workload.warmup.0 + warmup.0);
+    }
+    Ok(Prepared {
+        machine,
+        workload,
+        kernels: [a, b],
+        metric: scenario
+            .metric_of(point)
+            .map_err(|message| wrong("metric", message))?,
+        better: point.better.unwrap_or(scenario.better),
+    })
+}
+
+/// Simulates every point of `scenario`. `done` is called after each run, from any thread.
+///
+/// # Errors
+/// When a point is not understood, or a run fails.
+pub fn run(
+    scenario: &Scenario,
+    options: &RunOptions,
+    done: &(dyn Fn() + Sync),
+) -> Result<CaseResult, ScenarioError> {
+    let points = scenario.simulated();
+    let points = points.map(|point| run_point(scenario, point, options, done));
+    let points = points.collect::<Result<Vec<_>, _>>()?;
+    Ok(judge(points, scenario, options))
+}
+
+fn run_point(
+    scenario: &Scenario,
+    point: &Point,
+    options: &RunOptions,
+    done: &(dyn Fn() + Sync),
+) -> Result<PointResult, ScenarioError> {
+    let prepared = prepare(scenario, point)?;
+    let plan = Plan {
+        machine: &prepared.machine,
+        workload: &prepared.workload,
+        kernels: prepared.kernels.to_vec(),
+        runs: options.runs,
+        seed: options.seed,
+        costs: SimOptions::new(prepared.kernels[0], 0).costs,
+        ask_beside: false,
+        clock: None,
+        threads: options.threads,
+    };
+    let outcomes = execute(&plan, done).map_err(|source| ScenarioError::Run {
+        id: scenario.id.clone(),
+        load: point.load.clone(),
+        source: Box::new(source),
+    })?;
+    let arm = |arm: usize| outcomes.iter().filter(move |o| o.arm == arm);
+    let values = |side: usize| -> Option<Vec<f64>> {
+        let value = |o: &Outcome| prepared.metric.value(&prepared.workload, o);
+        arm(side).map(value).collect()
+    };
+    let values = values(0).zip(values(1)).map(|(a, b)| [a, b]);
+    let simulated = values
+        .as_ref()
+        .and_then(|[a, b]| compare(a, b, prepared.better.direction(), options));
+    let is_control = scenario.control || point.control;
+    let published = point.effect(scenario.better);
+    let counts = |side: usize| {
+        arm(side)
+            .next()
+            .map(|o| o.counts.clone())
+            .unwrap_or_default()
+    };
+    Ok(PointResult {
+        load: point.load.clone(),
+        is_control,
+        published,
+        verdict: verdict(published, is_control, simulated.as_ref()),
+        simulated,
+        is_identical: arm(0)
+            .zip(arm(1))
+            .all(|(a, b)| a.event_hash == b.event_hash),
+        events: outcomes.iter().map(|o| o.events).sum(),
+        counts: [counts(0), counts(1)],
+        better: prepared.better,
+        values,
+    })
+}
+
+fn verdict(published: Option<f64>, is_control: bool, simulated: Option<&Comparison>) -> Verdict {
+    simulated.map_or(Verdict::NotProven, |simulated| {
+        Verdict::of(published, is_control, simulated)
+    })
+}
+
+fn compare(a: &[f64], b: &[f64], direction: Direction, options: &RunOptions) -> Option<Comparison> {
+    let (a, b) = (Sample::new(a).ok()?, Sample::new(b).ok()?);
+    let options = ComparisonOptions {
+        confidence: options.confidence,
+        seed: options.seed,
+        ..ComparisonOptions::new(direction)
+    };
+    Some(Comparison::of(&a, &b, &options))
+}
+
+/// A value nearer to zero than this counts as this much when gains are averaged, so that a share that
+/// falls to nothing is a large gain and not an endless one.
+const LEAST: f64 = 1e-6;
+
+/// The case as a whole: the geometric mean over its points, of gains (where better is more).
+fn judge(points: Vec<PointResult>, scenario: &Scenario, options: &RunOptions) -> CaseResult {
+    let is_control = scenario.control || points.iter().all(|p| p.is_control);
+    let judged = || points.iter().filter(|p| p.is_control == is_control);
+    let nr = judged().count() as f64;
+    let gain = |better: Better, effect: f64| match better {
+        Better::Higher => (1.0 + effect).max(LEAST).ln(),
+        Better::Lower => -(1.0 - effect).max(LEAST).ln(),
+    };
+    let gains = judged().map(|p| Some(gain(p.better, p.published?)));
+    let published = gains.sum::<Option<f64>>().map(|sum| match scenario.better {
+        Better::Higher => (sum / nr).exp() - 1.0,
+        Better::Lower => 1.0 - (-sum / nr).exp(),
+    });
+    let sign = match scenario.better {
+        Better::Higher => 1.0,
+        Better::Lower => -1.0,
+    };
+    let side = |side: usize| -> Option<Vec<f64>> {
+        let run = |i: usize| -> Option<f64> {
+            let goods = judged().map(|p| {
+                let value = *p.values.as_ref()?.get(side)?.get(i)?;
+                let good = value.max(LEAST).ln();
+                Some(if p.better == Better::Higher {
+                    good
+                } else {
+                    -good
+                })
+            });
+            goods
+                .sum::<Option<f64>>()
+                .map(|sum| (sign * sum / nr).exp())
+        };
+        (0..options.runs as usize).map(run).collect()
+    };
+    let sides = side(0).zip(side(1));
+    let simulated = sides.and_then(|(a, b)| compare(&a, &b, scenario.better.direction(), options));
+    CaseResult {
+        verdict: verdict(published, is_control, simulated.as_ref()),
+        is_control,
+        published,
+        simulated,
+        points,
+    }
+}

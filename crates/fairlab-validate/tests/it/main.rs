@@ -1,0 +1,4 @@
+//! Tests of whole scenarios.
+
+mod facts;
+mod files;
