@@ -20,6 +20,7 @@ pub use bench::*;
 pub use calibrate::CalibrateVerb;
 pub use costs::CostsArgs;
 mod stats;
+pub mod validate;
 
 pub use stats::{ByArg, FormArg, MeanArg, StatsVerb, TableArg};
 
@@ -53,6 +54,8 @@ pub enum Verb {
     Run(RunVerb),
     /// Simulate a workload under two kernels over several seeds, and say what differs
     Compare(CompareVerb),
+    /// Simulate published results, and say how far signs and sizes agree
+    Validate(validate::ValidateVerb),
     /// Find where a recorded kernel placed tasks badly, and what it cost
     Audit(audit::AuditVerb),
     /// One HTML page about traces, to look at or to compare: timelines, delays, occupancy, findings

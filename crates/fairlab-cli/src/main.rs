@@ -45,6 +45,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Kernels(args) => commands::kernels::run(&args),
         Verb::Run(args) => commands::run::run(&args),
         Verb::Compare(args) => commands::compare::run(&args),
+        Verb::Validate(args) => commands::validate::run(&args),
         Verb::Audit(args) => commands::audit::run(&args),
         Verb::Report(args) => commands::report::run(&args),
         Verb::Bench(args) => commands::bench::run(&args),
