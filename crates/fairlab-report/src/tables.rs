@@ -23,7 +23,8 @@ fn ms(ns: u64) -> String {
 }
 
 /// Microseconds; a dash for what is not known.
-pub(crate) fn us(ns: Option<u64>) -> String {
+#[must_use]
+pub fn us(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".into(), |ns| format!("{:.1}", ns as f64 / 1e3))
 }
 

@@ -14,5 +14,5 @@ pub mod man;
 pub mod report;
 pub mod run;
 pub mod stats;
-pub mod views;
 pub mod validate;
+pub mod views;

@@ -6,9 +6,10 @@ use std::io::Write;
 use anyhow::Result;
 use fairlab::stats::table::{Align, Table};
 use fairlab_audit::{Agreement, Answer, Asked, Difference, Doubt};
+use fairlab_report::tables::{at, us};
 
 use super::super::Findings;
-use super::super::text::{at, title, us};
+use super::super::text::title;
 use crate::output::Output;
 
 pub const fn kind(kind: Asked) -> &'static str {
