@@ -26,6 +26,10 @@ use crate::MachineView;
 use crate::explain::Explain;
 use crate::search::Search;
 
+pub use cores::found_core;
+pub use cpus::{CpuTally, find_cpu};
+pub use words::Passes;
+
 impl<V: MachineView, E: Explain> Search<'_, V, E> {
     /// Does a scan find anybody to visit?
     pub(crate) fn scan_is_empty(&self, llc: DomainId) -> bool {

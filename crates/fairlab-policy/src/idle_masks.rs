@@ -89,13 +89,16 @@ struct MaskFacts {
 
 /// The words of a mask that may have members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WordRange {
+pub struct WordRange {
+    /// The first.
     pub first: usize,
     /// One past the last.
     pub end: usize,
 }
 
 impl WordRange {
+    /// Those of `mask`.
+    #[must_use]
     pub fn of(mask: &CpuMask) -> Self {
         let words = mask.words();
         let first = words.iter().position(|w| *w != 0).unwrap_or(0);

@@ -38,6 +38,7 @@ mod reason;
 mod scratch;
 mod search;
 mod select;
+mod surroundings;
 mod view;
 mod wake_affine;
 mod wakee;
@@ -49,13 +50,17 @@ pub use effects::{Effects, Outcome, ScanAccount, WakeAvgIdle, WakerUpdate, updat
 pub use energy::{PerfDomain, PerfState, perf_domains};
 pub use explain::{Event, Explain, NoExplain, ProbeState, Step, Story};
 pub use fairlab_kernel::Kernel;
+pub use fast_search::{CpuTally, Passes, find_cpu, found_core};
 pub use hint::{HintUpdate, hint_on_idle_entry};
-pub use idle_masks::IdleMasks;
+pub use idle_masks::{IdleMasks, WordRange};
+pub use idle_sibling::{ScanEnd, idle_sibling};
 pub use idlest::{GroupStats, GroupType};
 pub use reason::Reason;
 pub use scratch::Scratch;
 pub use select::{
     explain_task_rq_fair, fast_task_rq_fair, select_idle_sibling, select_task_rq_fair,
 };
+pub use surroundings::Surroundings;
 pub use view::{Context, MachineView, OtherUtil, Section, Signals, TaskView, WakeFlags};
+pub use wake_affine::{Weights, wake_affine};
 pub use wakee::{record_wakee, wake_wide};

@@ -25,6 +25,8 @@ pub(crate) struct Search<'a, V, E> {
     pub signals: Signals,
     /// Does a CPU that runs only SCHED_IDLE tasks count as usable for `p`?
     pub takes_sched_idle: bool,
+    /// `imbalance_pct` of the domain in which `wake_affine` compares loads.
+    pub affine_imbalance_pct: u32,
     pub cost: Cost,
     pub effects: Effects,
     pub affine: Option<Affine>,
@@ -52,6 +54,7 @@ impl<'a, V: MachineView, E: Explain> Search<'a, V, E> {
             masks: None,
             signals: p.signals,
             takes_sched_idle: !(p.is_sched_idle && kernel.has(Feature::SIS_SCHED_IDLE_STRICT)),
+            affine_imbalance_pct: 100,
             cost: Cost::default(),
             effects: Effects::default(),
             affine: None,

@@ -6,19 +6,27 @@ use fairlab_units::CpuId;
 
 use crate::explain::{Event, Explain, Step};
 use crate::search::Search;
+use crate::surroundings::Surroundings;
 use crate::{Affine, MachineView, WakeFlags};
 
 /// The terms of the weight part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Weights {
+pub struct Weights {
+    /// Load of the waking CPU (`cpu_load`).
     pub this_load: u64,
+    /// Load of the previous CPU.
     pub prev_load: u64,
     /// `task_h_load` of the waker; none when the wakeup is not sync.
     pub waker: Option<u64>,
+    /// `task_h_load` of the wakee.
     pub wakee: u64,
+    /// What is left of the waking CPU for fair tasks (`capacity_of`).
     pub this_capacity: u64,
+    /// The same of the previous CPU.
     pub prev_capacity: u64,
+    /// `imbalance_pct` of the domain that holds both.
     pub imbalance_pct: u32,
+    /// Is the previous CPU favoured by half of that (WA_BIAS)?
     pub biased: bool,
 }
 
@@ -28,6 +36,8 @@ impl Weights {
     ///
     /// Signed: the queue's average may be below what the task contributes. Products stay below
     /// 2^63 for loads up to 2^45.
+    #[inline]
+    #[must_use]
     pub fn compare(self) -> Option<(i64, i64)> {
         let mut this = self.this_load as i64;
         if let Some(waker) = self.waker {
@@ -103,50 +113,8 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
 
     #[inline(never)]
     fn wake_affine(&mut self, domain: DomainId, sync: bool) -> Affine {
-        if self.has(Feature::WA_LLC_IDLER)
-            && let Some(how) = self.wake_affine_idler_llc(sync)
-        {
-            return how;
-        }
-        if self.has(Feature::WA_IDLE)
-            && let Some(how) = self.wake_affine_idle(sync)
-        {
-            return how;
-        }
-        if self.has(Feature::WA_WEIGHT)
-            && let Some(how) = self.wake_affine_weight(domain, sync)
-        {
-            return how;
-        }
-        Affine::Declined
-    }
-
-    fn wake_affine_idle(&mut self, sync: bool) -> Option<Affine> {
-        let (this, prev) = (self.ctx.this_cpu, self.ctx.prev_cpu);
-        if self.is_available(Step::WakeAffine, this) && self.domains.share_cache(this, prev) {
-            return Some(if self.is_available(Step::WakeAffine, prev) {
-                Affine::PrevIdle
-            } else {
-                Affine::ThisIdle
-            });
-        }
-        if sync {
-            let mut running = self.view.nr_running(this);
-            if self.has(Feature::WA_DELAYED) {
-                let delayed = self
-                    .view
-                    .h_nr_queued(this)
-                    .saturating_sub(self.view.h_nr_runnable(this));
-                running = running.saturating_sub(delayed);
-            }
-            if running == 1 {
-                return Some(Affine::Sync);
-            }
-        }
-        if self.has(Feature::WA_PREV_IDLE) && self.is_available(Step::WakeAffine, prev) {
-            return Some(Affine::PrevIdle);
-        }
-        None
+        self.affine_imbalance_pct = self.domains.domain(domain).imbalance_pct;
+        wake_affine(self, sync)
     }
 
     /// Between two LLCs: the one that has an idle core, if only one has; else the one with the smaller part
@@ -154,7 +122,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
     ///
     /// # Source
     /// The series "sched/fair: wake_affine improvements" of 2021, from its description; no release has it.
-    fn wake_affine_idler_llc(&mut self, sync: bool) -> Option<Affine> {
+    pub(crate) fn wake_affine_idler_llc(&mut self, sync: bool) -> Option<Affine> {
         let (this, prev) = (self.ctx.this_cpu, self.ctx.prev_cpu);
         if self.domains.share_cache(this, prev) {
             return None;
@@ -187,25 +155,64 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         let busy = span.iter().filter(|cpu| !self.view.is_idle(*cpu)).count();
         Some((busy as u64, span.weight() as u64))
     }
+}
 
-    fn wake_affine_weight(&mut self, domain: DomainId, sync: bool) -> Option<Affine> {
-        let (this, prev) = (self.ctx.this_cpu, self.ctx.prev_cpu);
-        let weights = Weights {
-            this_load: self.load(this),
-            prev_load: self.load(prev),
-            waker: sync.then(|| self.view.task_h_load(self.current, &self.current.signals)),
-            wakee: self.h_load(),
-            this_capacity: self.view.capacity_of(this),
-            prev_capacity: self.view.capacity_of(prev),
-            imbalance_pct: self.domains.domain(domain).imbalance_pct,
-            biased: self.has(Feature::WA_BIAS),
-        };
-        let Some((this, prev)) = weights.compare() else {
-            return Some(Affine::SyncLoad);
-        };
-        self.explain.note(Event::Weight { this, prev });
-        (this < prev).then_some(Affine::Weight)
+/// Is the wakee pulled to the waking CPU, which has another number than its previous one?
+///
+/// # Source
+/// Linux `kernel/sched/fair.c`, `wake_affine()`.
+#[inline(always)]
+pub fn wake_affine<S: Surroundings>(s: &mut S, sync: bool) -> Affine {
+    if s.has(Feature::WA_LLC_IDLER)
+        && let Some(how) = s.idler_cache(sync)
+    {
+        return how;
     }
+    if s.has(Feature::WA_IDLE)
+        && let Some(how) = wake_affine_idle(s, sync)
+    {
+        return how;
+    }
+    if s.has(Feature::WA_WEIGHT)
+        && let Some(how) = wake_affine_weight(s, sync)
+    {
+        return how;
+    }
+    Affine::Declined
+}
+
+#[inline(always)]
+fn wake_affine_idle<S: Surroundings>(s: &mut S, sync: bool) -> Option<Affine> {
+    let (this, prev) = (s.this_cpu(), s.prev_cpu());
+    if s.is_available(Step::WakeAffine, this) && s.share_cache(this, prev) {
+        return Some(if s.is_available(Step::WakeAffine, prev) {
+            Affine::PrevIdle
+        } else {
+            Affine::ThisIdle
+        });
+    }
+    if sync {
+        let mut running = s.nr_running();
+        if s.has(Feature::WA_DELAYED) {
+            running = running.saturating_sub(s.nr_delayed());
+        }
+        if running == 1 {
+            return Some(Affine::Sync);
+        }
+    }
+    if s.has(Feature::WA_PREV_IDLE) && s.is_available(Step::WakeAffine, prev) {
+        return Some(Affine::PrevIdle);
+    }
+    None
+}
+
+#[inline(always)]
+fn wake_affine_weight<S: Surroundings>(s: &mut S, sync: bool) -> Option<Affine> {
+    let Some((this, prev)) = s.weights(sync).compare() else {
+        return Some(Affine::SyncLoad);
+    };
+    s.note_weights(this, prev);
+    (this < prev).then_some(Affine::Weight)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use fairlab_topology::domains::MaskId;
 use fairlab_units::{CpuId, CpuMask};
 
-use super::words::{below_lowest, cpu_at, ones, sched_mask, wrap_words};
+use super::words::{Passes, below_lowest, cpu_at, ones, sched_mask, wrap_words};
 use crate::core_form::{CoreForm, word};
 use crate::idle_masks::{IdleMasks, Row, WordRange};
 
@@ -46,16 +46,22 @@ pub(super) struct Rows<'a> {
 }
 
 impl CoreWalk<'_> {
-    /// Word `i` of the CPUs of one pass: 0 in the cluster, 1 outside.
+    /// The passes: through the cluster, if any, and outside.
+    #[inline]
+    pub fn passes(&self) -> Passes {
+        Passes {
+            start: self.start,
+            near: self.cluster.map(|_| self.near),
+            range: self.range,
+        }
+    }
+
+    /// Word `i` of the CPUs of one pass.
     #[inline]
     pub fn base(&self, pass: u8, i: usize) -> u64 {
         let all = word(self.span, i) & word(self.allowed, i);
-        match (self.cluster, pass) {
-            (Some(cluster), 0) => all & word(cluster, i),
-            (Some(cluster), _) => all & !word(cluster, i),
-            (None, 0) => 0,
-            (None, _) => all,
-        }
+        let cluster = self.cluster.map_or(0, |cluster| word(cluster, i));
+        self.passes().part(pass, all, cluster)
     }
 
     /// What to count this walk with by words; none when it sees parts of cores, or cores that have no
@@ -203,24 +209,17 @@ impl CoreWalk<'_> {
         hits: impl Fn(usize) -> u64,
         mut take: impl FnMut(u8, CpuId) -> Option<T>,
     ) -> Option<T> {
-        let first_pass = if self.cluster.is_some() { 0 } else { 1 };
-        for pass in first_pass..=1 {
-            let found = wrap_words(self.range, self.start, |i, bits| {
-                let mut hit = self.base(pass, i) & hits(i) & bits;
-                while hit != 0 {
-                    let answer = take(pass, cpu_at(i, hit));
-                    if answer.is_some() {
-                        return answer;
-                    }
-                    hit &= hit - 1;
+        self.passes().walk(|pass, i, bits| {
+            let mut hit = self.base(pass, i) & hits(i) & bits;
+            while hit != 0 {
+                let answer = take(pass, cpu_at(i, hit));
+                if answer.is_some() {
+                    return answer;
                 }
-                None
-            });
-            if found.is_some() {
-                return found;
+                hit &= hit - 1;
             }
-        }
-        None
+            None
+        })
     }
 
     /// Does the walk come to the core of `cpu` through `cpu`, not through another of its threads?

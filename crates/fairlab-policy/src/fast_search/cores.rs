@@ -13,6 +13,19 @@ use crate::idle_sibling::ScanEnd;
 use crate::search::Search;
 use crate::{MachineView, Reason};
 
+/// The answer of a search that came to an idle core in `pass`.
+#[inline(always)]
+#[must_use]
+pub const fn found_core(pass: u8, cpu: CpuId) -> ScanEnd {
+    ScanEnd::found(
+        cpu,
+        match pass {
+            0 => Reason::ClusterIdleCore,
+            _ => Reason::IdleCore,
+        },
+    )
+}
+
 impl<V: MachineView, E: Explain> Search<'_, V, E> {
     /// The one-pass scan for an idle core around `target`, cluster first. The caller clears the hint
     /// unless a core is found.
@@ -67,7 +80,9 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             let tally = walk.tally::<false, true>(masks, &rows, self.takes_sched_idle);
             return self.settle(masks, &tally, cluster.is_some());
         }
-        let core = walk.first(|i| masks.row(i).idle_core, |pass, cpu| Some((pass, cpu)));
+        let core = walk
+            .passes()
+            .first(|pass, i| walk.base(pass, i) & masks.row(i).idle_core);
         let in_scan = self.has(Feature::SIS_CORE_DOMAIN);
         let sched_idle = self.takes_sched_idle;
         let is_usable = |t: CpuId| masks.is_idle(t) || (sched_idle && masks.is_sched_idle(t));
@@ -87,10 +102,8 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         if cluster.is_some() && core.is_none_or(|(pass, _)| pass == 1) {
             self.cost.mask_ops += 1;
         }
-        match core {
-            Some((0, cpu)) => return ScanEnd::found(cpu, Reason::ClusterIdleCore),
-            Some((_, cpu)) => return ScanEnd::found(cpu, Reason::IdleCore),
-            None => {}
+        if let Some((pass, cpu)) = core {
+            return found_core(pass, cpu);
         }
         // The first core of the walk that has a usable thread gives its lowest such thread.
         let thread = walk.first(
@@ -138,8 +151,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
             self.cost.mask_ops += 1;
         }
         match (tally.found, thread) {
-            (Some((0, cpu)), _) => ScanEnd::found(cpu, Reason::ClusterIdleCore),
-            (Some((_, cpu)), _) => ScanEnd::found(cpu, Reason::IdleCore),
+            (Some((pass, cpu)), _) => found_core(pass, cpu),
             (None, Some(cpu)) => ScanEnd::found(cpu, Reason::IdleThread),
             (None, None) => ScanEnd::NOTHING,
         }

@@ -4,7 +4,7 @@ use fairlab_topology::domains::{DomainId, MaskId};
 use fairlab_units::CpuId;
 
 use super::in_order::LlcWalk;
-use super::words::{BITS, cpu_at, sched_mask, up_to_lowest, wrap_words};
+use super::words::{BITS, Passes, cpu_at, sched_mask, up_to_lowest, wrap_words};
 use crate::core_form::word;
 use crate::explain::Explain;
 use crate::idle_masks::{IdleMasks, WordRange};
@@ -112,48 +112,61 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         limit: u64,
     ) -> ScanEnd {
         let (span, allowed) = (self.domains.span(llc), self.p.allowed);
-        let range = masks.range(self.domains.domain(llc).span);
-        let sched_idle = self.takes_sched_idle;
-        let usable = |i: usize| masks.row(i).usable(sched_mask(sched_idle));
-        let base = |i: usize| word(span, i) & word(allowed, i);
-        let mut visited = 0;
-        let mut near = None;
-        if let Some(cluster) = cluster {
-            let mask = self.domains.mask(cluster);
-            near = Some(mask);
-            let end = walk(
-                masks.range(cluster),
-                start,
-                limit,
-                &mut visited,
-                |i| base(i) & word(mask, i),
-                usable,
-            );
-            match end {
-                Walk::Hit(cpu) => {
-                    self.cost.idle_tests += visited as u32;
-                    return ScanEnd::found(cpu, Reason::ClusterIdleCpu);
-                }
-                Walk::Spent => {
-                    self.cost.idle_tests += visited as u32;
-                    return ScanEnd::OUT_OF_BUDGET;
-                }
-                Walk::End => self.cost.mask_ops += 1,
-            }
-        }
-        let end = walk(
-            range,
+        let sched = sched_mask(self.takes_sched_idle);
+        let near = cluster.map(|id| self.domains.mask(id));
+        let passes = Passes {
             start,
+            near: cluster.map(|id| masks.range(id)),
+            range: masks.range(self.domains.domain(llc).span),
+        };
+        let mut tally = CpuTally::default();
+        let end = find_cpu(
+            passes,
             limit,
-            &mut visited,
-            |i| base(i) & !near.map_or(0, |near| word(near, i)),
-            usable,
+            &mut tally,
+            |pass, i| {
+                let cluster = near.map_or(0, |near| word(near, i));
+                passes.part(pass, word(span, i) & word(allowed, i), cluster)
+            },
+            |i| masks.row(i).usable(sched),
         );
-        self.cost.idle_tests += visited as u32;
-        match end {
-            Walk::Hit(cpu) => ScanEnd::found(cpu, Reason::IdleCpu),
-            Walk::Spent => ScanEnd::OUT_OF_BUDGET,
-            Walk::End => ScanEnd::NOTHING,
+        self.cost.idle_tests += tally.visited as u32;
+        self.cost.mask_ops += tally.clusters;
+        end
+    }
+}
+
+/// What [`find_cpu`] counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CpuTally {
+    /// CPUs visited.
+    pub visited: u64,
+    /// Clusters that were visited to their end.
+    pub clusters: u32,
+}
+
+/// The first usable CPU to which `passes` come within `limit` visits. `base` gives the CPUs of a pass,
+/// by pass and word, and `usable` those of a word that end the search.
+#[inline(always)]
+pub fn find_cpu(
+    passes: Passes,
+    limit: u64,
+    tally: &mut CpuTally,
+    base: impl Fn(u8, usize) -> u64,
+    usable: impl Fn(usize) -> u64,
+) -> ScanEnd {
+    if let Some(near) = passes.near {
+        let visited = &mut tally.visited;
+        match walk(near, passes.start, limit, visited, |i| base(0, i), &usable) {
+            Walk::Hit(cpu) => return ScanEnd::found(cpu, Reason::ClusterIdleCpu),
+            Walk::Spent => return ScanEnd::OUT_OF_BUDGET,
+            Walk::End => tally.clusters += 1,
         }
+    }
+    let (range, visited) = (passes.range, &mut tally.visited);
+    match walk(range, passes.start, limit, visited, |i| base(1, i), usable) {
+        Walk::Hit(cpu) => ScanEnd::found(cpu, Reason::IdleCpu),
+        Walk::Spent => ScanEnd::OUT_OF_BUDGET,
+        Walk::End => ScanEnd::NOTHING,
     }
 }

@@ -9,7 +9,7 @@ pub(super) const BITS: usize = 64;
 /// The words of a range in wrap order from `start`, each with the bits that count; the word of
 /// `start` comes twice. Ends when `each` answers something.
 #[inline(always)]
-pub(super) fn wrap_words<T>(
+pub fn wrap_words<T>(
     range: WordRange,
     start: CpuId,
     mut each: impl FnMut(usize, u64) -> Option<T>,
@@ -45,6 +45,52 @@ pub(super) fn wrap_words<T>(
             }
             bits = last;
         }
+    }
+}
+
+/// A walk over words that comes to those of the cluster first, where there is one.
+#[derive(Clone, Copy, Debug)]
+pub struct Passes {
+    /// Where each pass starts.
+    pub start: CpuId,
+    /// The words of the cluster; none without a cluster pass.
+    pub near: Option<WordRange>,
+    /// The words of the other pass.
+    pub range: WordRange,
+}
+
+impl Passes {
+    /// The CPUs of `all` that a pass comes to: 0 in the cluster, 1 outside.
+    #[inline(always)]
+    #[must_use]
+    pub const fn part(self, pass: u8, all: u64, cluster: u64) -> u64 {
+        match (self.near, pass) {
+            (Some(_), 0) => all & cluster,
+            (Some(_), _) => all & !cluster,
+            (None, 0) => 0,
+            (None, _) => all,
+        }
+    }
+
+    /// [`wrap_words`] for the pass in the cluster, then for the other; `each` is told which.
+    #[inline(always)]
+    pub fn walk<T>(self, mut each: impl FnMut(u8, usize, u64) -> Option<T>) -> Option<T> {
+        if let Some(near) = self.near {
+            let answer = wrap_words(near, self.start, |i, bits| each(0, i, bits));
+            if answer.is_some() {
+                return answer;
+            }
+        }
+        wrap_words(self.range, self.start, |i, bits| each(1, i, bits))
+    }
+
+    /// The first bit of `words`, and the pass.
+    #[inline(always)]
+    pub fn first(self, words: impl Fn(u8, usize) -> u64) -> Option<(u8, CpuId)> {
+        self.walk(|pass, i, bits| {
+            let hit = words(pass, i) & bits;
+            (hit != 0).then(|| (pass, cpu_at(i, hit)))
+        })
     }
 }
 
@@ -105,6 +151,9 @@ pub(super) const fn ones(bits: u64) -> u32 {
     }
 }
 
-pub(super) const fn cpu_at(word: usize, bits: u64) -> CpuId {
+/// The CPU of the lowest of `bits` in `word`.
+#[inline]
+#[must_use]
+pub const fn cpu_at(word: usize, bits: u64) -> CpuId {
     CpuId((word * BITS) as u32 + bits.trailing_zeros())
 }
