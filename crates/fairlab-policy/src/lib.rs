@@ -63,4 +63,4 @@ pub use select::{
 pub use surroundings::Surroundings;
 pub use view::{Context, MachineView, OtherUtil, Section, Signals, TaskView, WakeFlags};
 pub use wake_affine::{Weights, wake_affine};
-pub use wakee::{record_wakee, wake_wide};
+pub use wakee::{flips_after, record_wakee, wake_wide};

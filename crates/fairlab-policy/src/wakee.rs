@@ -17,23 +17,42 @@ pub fn record_wakee(
     waker: &TaskView<'_>,
     wakee: &TaskView<'_>,
 ) -> WakerUpdate {
-    let mut flips = waker.wakee_flips;
-    let mut stamp = waker.wakee_flip_decay_ts;
-    // Jiffies wrap, so "after" is a signed comparison of the difference.
-    let due = stamp.wrapping_add(kernel.tunables.hz);
-    if (due.wrapping_sub(jiffies) as i64) < 0 {
-        flips >>= 1;
-        stamp = jiffies;
-    }
     let is_new_wakee = waker.last_wakee != Some(wakee.id);
-    if is_new_wakee {
-        flips = flips.wrapping_add(1);
-    }
+    let (flips, stamp) = flips_after(
+        kernel.tunables.hz,
+        jiffies,
+        waker.wakee_flips,
+        waker.wakee_flip_decay_ts,
+        is_new_wakee,
+    );
     WakerUpdate {
         wakee_flips: flips,
         wakee_flip_decay_ts: stamp,
         is_new_wakee,
     }
+}
+
+/// A waker's count and the time of its last halving, in jiffies, after one more wakeup: the numbers of
+/// [`record_wakee`].
+#[inline]
+#[must_use]
+pub const fn flips_after(
+    hz: u64,
+    jiffies: u64,
+    mut flips: u32,
+    mut stamp: u64,
+    is_new_wakee: bool,
+) -> (u32, u64) {
+    // Jiffies wrap, so "after" is a signed comparison of the difference.
+    let due = stamp.wrapping_add(hz);
+    if (due.wrapping_sub(jiffies) as i64) < 0 {
+        flips >>= 1;
+        stamp = jiffies;
+    }
+    if is_new_wakee {
+        flips = flips.wrapping_add(1);
+    }
+    (flips, stamp)
 }
 
 /// Is each of the two one of many, so that pulling the wakee would crowd the waker's cache?
