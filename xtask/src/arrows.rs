@@ -114,6 +114,8 @@ const RECORD: &str = "fairlab-record";
 const LAYOUT: &str = "fairlab-layout";
 const REPORT: &str = "fairlab-report";
 const VALIDATE: &str = "fairlab-validate";
+const LIVE_POLICY: &str = "fairlab-live-policy";
+const LIVE: &str = "fairlab-live";
 const FACADE: &str = "fairlab";
 
 /// The table, by layer.
@@ -131,6 +133,7 @@ pub const ARROWS: &[Row] = &[
     // 2: models
     row(2, RUNQUEUE,      &[UNITS, KERNEL, PELT]).no_std(),
     row(2, POLICY,        &[UNITS, KERNEL, TOPOLOGY, PELT]).no_std(),
+    row(2, LIVE_POLICY,   &[UNITS, KERNEL, RUNQUEUE, POLICY]).no_std(),
     row(2, WORKLOAD,      &[UNITS, RNG]).no_std(),
     // 3: engine
     row(3, SIM,           &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD]).and_only(&["thiserror"]),
@@ -148,6 +151,7 @@ pub const ARROWS: &[Row] = &[
     row(4, LAYOUT,        &[]).and_others(),
     row(4, REPORT,        &[UNITS, TOPOLOGY, EVENT, STATS, AUDIT]).and_others(),
     row(4, VALIDATE,      &[UNITS, KERNEL, TOPOLOGY, STATS, WORKLOAD, SIM, EXPERIMENT, WORKFILE, MACHINES]).and_others(),
+    row(4, LIVE,          &[UNITS, KERNEL, TOPOLOGY, POLICY, LIVE_POLICY, MACHINES]).and_others(),
     // 5: faces
     row(5, FACADE,        &[UNITS, KERNEL, RNG, TOPOLOGY, PELT, EVENT, STATS, RUNQUEUE, POLICY, WORKLOAD, SIM]),
     row(5, "fairlab-cli", EVERYTHING).and_others(),

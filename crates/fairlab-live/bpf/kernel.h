@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The part of the kernel's interface that the shim uses: fields that it reads (relocated when the
+ * program is loaded, so that only names count), functions that it calls, helpers by number.
+ */
+#ifndef FAIRLAB_KERNEL_H
+#define FAIRLAB_KERNEL_H
+
+typedef unsigned char u8;
+typedef signed int s32;
+typedef unsigned int u32;
+typedef signed long long s64;
+typedef unsigned long long u64;
+typedef _Bool bool;
+enum { false, true };
+
+#define SEC(name) __attribute__((section(name), used))
+#define __weak __attribute__((weak))
+#define __ksym __attribute__((section(".ksyms")))
+#define __inline inline __attribute__((always_inline))
+#define __uint(name, value) int(*name)[value]
+#define __type(name, value) typeof(value) *name
+#define NULL ((void *)0)
+
+enum {
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_STRUCT_OPS = 26,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+enum { BPF_F_NO_PREALLOC = 1, BPF_LOCAL_STORAGE_GET_F_CREATE = 1, BPF_RB_NO_WAKEUP = 1 };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct cpumask {
+	unsigned long bits[1];
+};
+typedef struct cpumask cpumask_t;
+struct sched_ext_entity {
+	u32 flags;
+	u32 weight;
+	u64 slice;
+	u64 dsq_vtime;
+};
+struct task_struct {
+	int pid;
+	unsigned int flags;
+	int static_prio;
+	unsigned int policy;
+	int nr_cpus_allowed;
+	const cpumask_t *cpus_ptr;
+	struct sched_ext_entity scx;
+};
+enum scx_exit_kind { SCX_EXIT_NONE };
+struct scx_exit_info {
+	enum scx_exit_kind kind;
+	s64 exit_code;
+	const char *reason;
+	char *msg;
+};
+struct scx_init_task_args {
+	bool fork;
+};
+#pragma clang attribute pop
+
+/* Members are matched by name; those that a kernel does not know must be zero. */
+struct sched_ext_ops {
+	s32 (*select_cpu)(struct task_struct *, s32, u64);
+	void (*enqueue)(struct task_struct *, u64);
+	void (*dispatch)(s32, struct task_struct *);
+	void (*runnable)(struct task_struct *, u64);
+	void (*running)(struct task_struct *);
+	void (*stopping)(struct task_struct *, bool);
+	void (*quiescent)(struct task_struct *, u64);
+	void (*set_weight)(struct task_struct *, u32);
+	s32 (*init_task)(struct task_struct *, struct scx_init_task_args *);
+	void (*enable)(struct task_struct *);
+	s32 (*init)(void);
+	void (*exit)(struct scx_exit_info *);
+	u64 flags;
+	u32 timeout_ms;
+	char name[128];
+};
+
+enum { PF_EXITING = 0x4, PF_KTHREAD = 0x200000, SCHED_IDLE = 5 };
+enum { SCX_TASK_QUEUED = 1, SCX_WAKE_TTWU = 8, SCX_WAKE_SYNC = 16, SCX_ENQ_WAKEUP = 1 };
+#define SCX_ENQ_LAST (1ULL << 41)
+enum { SCX_OPS_ENQ_LAST = 2, SCX_PICK_IDLE_CORE = 1 };
+#define SCX_DSQ_LOCAL_ON ((1ULL << 63) | (1ULL << 62))
+enum { SCX_KICK_IDLE = 1, SCX_KICK_PREEMPT = 2 };
+#define SCX_DSQ_LOCAL ((1ULL << 63) | 2)
+
+s32 scx_bpf_create_dsq(u64 dsq_id, s32 node) __ksym;
+void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags) __ksym __weak;
+void scx_bpf_dsq_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime,
+			      u64 enq_flags) __ksym __weak;
+bool scx_bpf_dsq_move_to_local(u64 dsq_id) __ksym __weak;
+struct task_struct *scx_bpf_dsq_peek(u64 dsq_id) __ksym __weak;
+s32 scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;
+void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
+const struct cpumask *scx_bpf_get_idle_cpumask(void) __ksym;
+const struct cpumask *scx_bpf_get_idle_smtmask(void) __ksym;
+void scx_bpf_put_idle_cpumask(const struct cpumask *idle_mask) __ksym;
+bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym;
+s32 scx_bpf_pick_idle_cpu(const cpumask_t *cpus_allowed, u64 flags) __ksym;
+bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
+bool bpf_cpumask_empty(const struct cpumask *cpumask) __ksym;
+s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
+bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
+
+static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
+static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+static u64 (*const bpf_jiffies64)(void) = (void *)118;
+static long (*const bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
+static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
+					   u64 flags) = (void *)156;
+static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the policy in Rust is given and answers. Mirrors crates/fairlab-live-policy/src/config.rs,
+ * request.rs, clock.rs and entry.rs, where the fields are explained.
+ */
+#ifndef FAIRLAB_POLICY_H
+#define FAIRLAB_POLICY_H
+
+#include "kernel.h"
+
+enum { WORDS = 16, CPUS = WORDS * 64, LLCS = 64, CLUSTERS = 256 };
+#define NONE (~0U)
+
+struct cpu_facts {
+	u32 llc, cluster, share, affine, llc_size, imbalance_pct, capacity, queue;
+	u64 threads;
+};
+
+struct config {
+	u64 slice_ns, hz;
+	u32 words, cpus, queues, has_smt, has_clusters, record_every, lost_thread, reserved;
+	u64 llc_span[LLCS][WORDS];
+	u64 cluster_span[CLUSTERS][WORDS];
+	struct cpu_facts facts[CPUS];
+	/* The policy's switches; it knows how many words they are. */
+	u64 features[8];
+};
+
+enum { WAKEUP = 1, SYNC = 2, BY_KTHREAD = 4, INTERRUPT = 8, SELF = 16 };
+
+struct request {
+	u32 this_cpu, prev_cpu, recent_cpu, kind, waker_flips, wakee_flips, nr_running, thread;
+	u64 this_load, prev_load, waker_weight, wakee_weight;
+	u64 idle[WORDS], idle_core[WORDS], allowed[WORDS];
+};
+
+struct answer {
+	u32 cpu, reason, recent_cpu, is_idle;
+};
+
+struct queue_clock {
+	u64 vtime, weights;
+};
+
+struct task_clock {
+	u64 vruntime, deadline;
+	s64 lag;
+	u64 weight;
+};
+
+struct wakes {
+	u64 halved_at;
+	u32 flips, last;
+};
+
+void fairlab_place(struct config *config, struct request *request, struct answer *answer);
+void fairlab_record_wakee(struct config *config, struct wakes *wakes, u64 jiffies, u32 thread);
+u64 fairlab_weight(u32 static_prio, bool is_idle_policy);
+u64 fairlab_advance(struct queue_clock *queue, u64 ns);
+void fairlab_join(struct task_clock *task, u64 vtime, u64 slice_ns);
+void fairlab_leave(struct task_clock *task, u64 vtime, u64 slice_ns);
+void fairlab_run(struct task_clock *task, u64 ns, u64 slice_ns);
+void fairlab_transfer(struct task_clock *task, u64 from, u64 to);
+
+#endif

@@ -1,0 +1,119 @@
+//! From a machine and a kernel's rules to what the BPF program reads.
+
+use fairlab_kernel::Kernel;
+use fairlab_live_policy::{CLUSTERS, CPUS, Config, CpuFacts, LLCS, WORDS};
+use fairlab_topology::Domains;
+use fairlab_topology::domains::DomainFlags;
+use fairlab_units::{CpuId, CpuMask};
+
+use crate::error::LiveError;
+
+/// What the scheduler is told besides the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Length of a slice, ns.
+    pub slice_ns: u64,
+    /// Ticks a second of the running kernel.
+    pub hz: u64,
+    /// Every how manieth decision is checked by the host; 0 for none.
+    pub record_every: u32,
+    /// A thread whose wakeups are lost on purpose, to try the watchdog; 0 for none.
+    pub lost_thread: u32,
+}
+
+/// The configuration for the machine of `domains` under the rules of `kernel`.
+///
+/// # Errors
+/// When the machine has more of something than the program has room for.
+pub fn config(
+    domains: &Domains,
+    kernel: &Kernel,
+    settings: Settings,
+) -> Result<Box<Config>, LiveError> {
+    let nr = domains.nr_cpu_ids();
+    too_many("CPU numbers", nr, CPUS)?;
+    let mut config = Box::new(Config {
+        slice_ns: settings.slice_ns,
+        hz: settings.hz,
+        words: nr.div_ceil(64) as u32,
+        cpus: nr as u32,
+        queues: 1,
+        has_smt: u32::from(domains.switches().smt_present),
+        has_clusters: u32::from(domains.switches().cluster_active),
+        record_every: settings.record_every,
+        lost_thread: settings.lost_thread,
+        reserved: 0,
+        llc_span: [[0; WORDS]; LLCS],
+        cluster_span: [[0; WORDS]; CLUSTERS],
+        facts: [CpuFacts::UNKNOWN; CPUS],
+        features: kernel.features,
+    });
+    let (mut llcs, mut clusters, mut affine) =
+        (Spans::default(), Spans::default(), Spans::default());
+    for cpu in (0..nr).map(CpuId::from_index) {
+        let cached = domains.cached(cpu);
+        let facts = &mut config.facts[cpu.index()];
+        facts.share = cached.share_id;
+        facts.llc_size = cached.llc_size;
+        facts.capacity = domains.capacity_orig(cpu);
+        facts.threads = bits_of_core(domains.smt_mask(cpu), cpu);
+        if let Some(llc) = cached.llc {
+            facts.llc = llcs.number_of(domains.span(llc));
+            facts.queue = facts.llc;
+            let local = domains.groups(llc).first();
+            if let Some(group) = local.filter(|group| group.flags.has(DomainFlags::CLUSTER)) {
+                facts.cluster = clusters.number_of(domains.mask(group.span));
+            }
+        }
+        let widest = domains
+            .chain(cpu)
+            .filter(|id| domains.domain(*id).flags.has(DomainFlags::WAKE_AFFINE))
+            .last();
+        if let Some(id) = widest {
+            facts.affine = affine.number_of(domains.span(id));
+            facts.imbalance_pct = domains.domain(id).imbalance_pct;
+        }
+    }
+    too_many("last-level caches", llcs.0.len(), LLCS)?;
+    too_many("clusters", clusters.0.len(), CLUSTERS)?;
+    llcs.write(&mut config.llc_span);
+    clusters.write(&mut config.cluster_span);
+    config.queues = (llcs.0.len() as u32).max(1);
+    Ok(config)
+}
+
+/// Sets of CPUs, each with its position as a number.
+#[derive(Default)]
+struct Spans(Vec<CpuMask>);
+
+impl Spans {
+    fn number_of(&mut self, span: &CpuMask) -> u32 {
+        let known = self.0.iter().position(|other| other == span);
+        known.unwrap_or_else(|| {
+            self.0.push(span.clone());
+            self.0.len() - 1
+        }) as u32
+    }
+
+    fn write(&self, rows: &mut [[u64; WORDS]]) {
+        for (row, span) in rows.iter_mut().zip(&self.0) {
+            for (word, bits) in row.iter_mut().zip(span.words()) {
+                *word = *bits;
+            }
+        }
+    }
+}
+
+/// The threads of a core as bits of the word of `cpu`; zero when some are in another.
+fn bits_of_core(threads: &CpuMask, cpu: CpuId) -> u64 {
+    let is_near = threads.iter().all(|t| t.index() / 64 == cpu.index() / 64);
+    let bits = threads.iter().map(|t| 1u64 << (t.index() % 64));
+    if is_near { bits.sum() } else { 0 }
+}
+
+fn too_many(what: &'static str, number: usize, room: usize) -> Result<(), LiveError> {
+    if number > room {
+        return Err(LiveError::TooBig { what, number, room });
+    }
+    Ok(())
+}

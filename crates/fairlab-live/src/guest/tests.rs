@@ -1,0 +1,340 @@
+//! The tests, by name.
+
+use std::fs;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Map, Value, json};
+
+use crate::load::{Worker, mix};
+use crate::report::Report;
+use crate::scheduler::{LAST, start};
+use crate::watch::{core_of, cpu_of, cpus_and_cores, status, wait};
+
+type Facts = Map<String, Value>;
+type Test = fn(&mut Facts) -> bool;
+
+const TESTS: [(&str, Test); 7] = [
+    ("enable", enable),
+    ("mix", run_mix),
+    ("kill", kill),
+    ("stall", stall),
+    ("hotplug", hotplug),
+    ("cores", cores),
+    ("fair", fair),
+];
+
+/// Runs those that the command line names, or all.
+pub fn run_all() {
+    let command_line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    let named = command_line
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix("fairlab.tests="));
+    let mut report = Report::open();
+    let (cpus, cores) = cpus_and_cores();
+    let mut facts = Facts::new();
+    facts.insert("release".to_owned(), json!(status().release));
+    facts.insert("cpus".to_owned(), json!(cpus));
+    facts.insert("cores".to_owned(), json!(cores));
+    report.tell("boot", true, facts);
+    for (name, test) in TESTS {
+        if named.is_some_and(|named| !named.split(',').any(|one| one == name)) {
+            continue;
+        }
+        let mut facts = Facts::new();
+        let ok = test(&mut facts);
+        report.tell(name, ok, facts);
+    }
+    report.tell("end", true, Facts::new());
+}
+
+/// How long scheduling may take to change hands. Generous: emulated CPUs are slow.
+const HANDOVER: Duration = Duration::from_secs(30);
+
+/// Starts the scheduler and waits until it is in charge.
+fn take_over(arguments: &[&str], facts: &mut Facts) -> Option<Child> {
+    let arguments: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
+    let mut child = start(&arguments);
+    let took = wait(HANDOVER, || {
+        status().is_ours() || !matches!(child.try_wait(), Ok(None))
+    });
+    let status = status();
+    facts.insert("state".to_owned(), json!(status.state));
+    facts.insert("ops".to_owned(), json!(status.scheduler));
+    facts.insert(
+        "enabled_after_ms".to_owned(),
+        json!(took.map(|t| t.as_millis() as u64)),
+    );
+    if status.is_ours() {
+        return Some(child);
+    }
+    facts.insert(
+        "ended".to_owned(),
+        json!(fs::read_to_string("/tmp/ended").ok()),
+    );
+    if let Ok(log) = fs::read_to_string("/tmp/verifier.log") {
+        for line in log.lines().rev().take(60).collect::<Vec<_>>().iter().rev() {
+            println!("LOG {line}");
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    None
+}
+
+/// Ends the scheduler by `signal`; after how many ms the kernel was back on its own.
+fn give_back(mut child: Child, signal: Signal) -> Option<u64> {
+    if let Some(pid) = Pid::from_raw(child.id() as i32) {
+        let _ = kill_process(pid, signal);
+    }
+    let took = wait(HANDOVER, || status().state.as_deref() == Some("disabled"));
+    let _ = child.wait();
+    took.map(|t| t.as_millis() as u64)
+}
+
+/// What the scheduler saw last.
+fn last_seen(facts: &mut Facts) -> Value {
+    let text = fs::read_to_string(LAST).unwrap_or_default();
+    let seen: Value = serde_json::from_str(&text).unwrap_or_default();
+    facts.insert("seen".to_owned(), seen.clone());
+    seen
+}
+
+/// A number from the kernel's command line.
+fn number(name: &str, otherwise: u64) -> u64 {
+    let command_line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    let named = command_line
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix(name)?.parse().ok());
+    named.unwrap_or(otherwise)
+}
+
+/// How long a test of endurance lasts.
+fn seconds() -> Duration {
+    Duration::from_secs(number("fairlab.seconds=", 30))
+}
+
+/// Takes over an idle machine and leaves it.
+fn enable(facts: &mut Facts) -> bool {
+    let Some(child) = take_over(&["record=1"], facts) else {
+        return false;
+    };
+    std::thread::sleep(Duration::from_secs(1));
+    last_seen(facts);
+    let took = give_back(child, Signal::TERM);
+    facts.insert("disabled_after_ms".to_owned(), json!(took));
+    let ended = fs::read_to_string("/tmp/ended").unwrap_or_default();
+    facts.insert("ended".to_owned(), json!(ended));
+    took.is_some() && !ended.starts_with("error")
+}
+
+/// Every kind of load at once; nobody may stop, and every decision is asked again.
+fn run_mix(facts: &mut Facts) -> bool {
+    let (cpus, _) = cpus_and_cores();
+    let Some(child) = take_over(&["record=1"], facts) else {
+        return false;
+    };
+    let mut workers = mix(cpus);
+    std::thread::sleep(Duration::from_secs(1));
+    let start = Instant::now();
+    // A task of the policy SCHED_IDLE has a share of less than a thousandth.
+    let window = seconds().min(Duration::from_secs(5));
+    let mut stalled = Vec::new();
+    let mut always_ours = true;
+    for worker in &mut workers {
+        worker.progress();
+    }
+    while start.elapsed() < seconds() {
+        std::thread::sleep(window);
+        always_ours &= status().is_ours();
+        for worker in &mut workers {
+            if !worker.progress().is_some_and(|ran| ran > 0) {
+                stalled.push(format!("{} at {:?}", worker.name, start.elapsed()));
+            }
+        }
+    }
+    let seen = last_seen(facts);
+    facts.insert("stalled".to_owned(), json!(stalled));
+    facts.insert("always_enabled".to_owned(), json!(always_ours));
+    let names: Vec<_> = workers.iter().map(|w| w.name.clone()).collect();
+    facts.insert("workers".to_owned(), json!(names));
+    let took = give_back(child, Signal::TERM);
+    facts.insert("disabled_after_ms".to_owned(), json!(took));
+    let all_alive = workers.iter_mut().all(Worker::is_alive);
+    facts.insert("all_alive".to_owned(), json!(all_alive));
+    stalled.is_empty() && always_ours && all_alive && took.is_some() && is_checked(&seen)
+}
+
+/// Were decisions asked again, all with the same answer?
+fn is_checked(seen: &Value) -> bool {
+    seen["checked"].as_u64().is_some_and(|n| n > 0) && seen["different"].as_u64() == Some(0)
+}
+
+/// Kills the loader under load, again and again.
+fn kill(facts: &mut Facts) -> bool {
+    let (cpus, _) = cpus_and_cores();
+    let mut workers = mix(cpus);
+    let mut times = Vec::new();
+    for _ in 0..number("fairlab.kills=", 20) {
+        let Some(child) = take_over(&[], facts) else {
+            return false;
+        };
+        std::thread::sleep(Duration::from_millis(300));
+        let Some(took) = give_back(child, Signal::KILL) else {
+            facts.insert("not_back_after".to_owned(), json!(times.len()));
+            return false;
+        };
+        times.push(took);
+    }
+    for worker in &mut workers {
+        worker.progress();
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    let lost: Vec<_> = workers
+        .iter_mut()
+        .filter_map(|w| (!w.progress().is_some_and(|ran| ran > 0)).then(|| w.name.clone()))
+        .collect();
+    facts.insert("back_after_ms".to_owned(), json!(times));
+    facts.insert("lost".to_owned(), json!(lost));
+    lost.is_empty()
+}
+
+/// Loses a task's wakeups on purpose; the kernel's watchdog has to end the scheduler and say why.
+fn stall(facts: &mut Facts) -> bool {
+    let victim = Worker::start("periodic");
+    let lose = format!("lose={}", victim.pid());
+    let Some(mut child) = take_over(&[&lose], facts) else {
+        return false;
+    };
+    let took = wait(Duration::from_secs(60), || {
+        matches!(child.try_wait(), Ok(Some(_)))
+    });
+    let ended = fs::read_to_string("/tmp/ended").unwrap_or_default();
+    facts.insert(
+        "ejected_after_ms".to_owned(),
+        json!(took.map(|t| t.as_millis() as u64)),
+    );
+    facts.insert("ended".to_owned(), json!(ended));
+    facts.insert("state".to_owned(), json!(status().state));
+    let _ = child.kill();
+    let _ = child.wait();
+    took.is_some() && ended.contains("stall") && status().state.as_deref() == Some("disabled")
+}
+
+/// Takes a CPU away under load and gives it back; the scheduler has to come back for what is there.
+fn hotplug(facts: &mut Facts) -> bool {
+    let (cpus, _) = cpus_and_cores();
+    let Some(child) = take_over(&["record=1"], facts) else {
+        return false;
+    };
+    let mut workers = mix(cpus - 1);
+    let switch = format!("/sys/devices/system/cpu/cpu{}/online", cpus - 1);
+    let mut back = Vec::new();
+    let mut sequence = status().enable_seq;
+    for on in ["0", "1"] {
+        std::thread::sleep(Duration::from_secs(1));
+        if let Err(error) = fs::write(&switch, on) {
+            facts.insert("cannot_switch".to_owned(), json!(error.to_string()));
+            return false;
+        }
+        let took = wait(HANDOVER, || {
+            let now = status();
+            now.is_ours() && now.enable_seq > sequence
+        });
+        sequence = status().enable_seq;
+        back.push(took.map(|t| t.as_millis() as u64));
+    }
+    for worker in &mut workers {
+        worker.progress();
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    let stalled: Vec<_> = workers
+        .iter_mut()
+        .filter_map(|w| (!w.progress().is_some_and(|ran| ran > 0)).then(|| w.name.clone()))
+        .collect();
+    facts.insert("back_after_ms".to_owned(), json!(back));
+    facts.insert("stalled".to_owned(), json!(stalled));
+    let seen = last_seen(facts);
+    let ours = status().is_ours();
+    let took = give_back(child, Signal::TERM);
+    stalled.is_empty()
+        && ours
+        && back.iter().all(Option::is_some)
+        && took.is_some()
+        && seen["different"].as_u64() == Some(0)
+}
+
+/// As many busy tasks as cores have a core each, soon and for good.
+fn cores(facts: &mut Facts) -> bool {
+    let (cpus, cores) = cpus_and_cores();
+    let Some(child) = take_over(&[], facts) else {
+        return false;
+    };
+    std::thread::sleep(Duration::from_secs(1));
+    // Read before, so that looking costs little beside what is looked at.
+    let core_of_cpu: Vec<String> = (0..cpus).map(core_of).collect();
+    let workers: Vec<_> = (0..cores).map(|_| Worker::start("hog")).collect();
+    let spread = || {
+        let mut used: Vec<_> = workers
+            .iter()
+            .filter_map(|worker| core_of_cpu.get(cpu_of(worker.pid())?))
+            .collect();
+        used.sort();
+        used.dedup();
+        used.len() == cores
+    };
+    let took = wait(Duration::from_secs(5), spread);
+    let (mut looks, mut apart) = (0u32, 0u32);
+    let start = Instant::now();
+    while start.elapsed() < seconds().min(Duration::from_secs(5)) {
+        looks += 1;
+        apart += u32::from(spread());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    facts.insert(
+        "apart_after_ms".to_owned(),
+        json!(took.map(|t| t.as_millis() as u64)),
+    );
+    facts.insert("looks".to_owned(), json!(looks));
+    facts.insert("looks_apart".to_owned(), json!(apart));
+    last_seen(facts);
+    give_back(child, Signal::TERM);
+    took.is_some_and(|took| took <= Duration::from_millis(100)) && apart == looks
+}
+
+/// Tasks of different nice values on one CPU get time by weight.
+fn fair(facts: &mut Facts) -> bool {
+    const NICE: [(i32, u64); 4] = [(0, 1024), (5, 335), (-5, 3121), (2, 655)];
+    let Some(child) = take_over(&[], facts) else {
+        return false;
+    };
+    let mut workers: Vec<_> = NICE
+        .iter()
+        .map(|(nice, _)| Worker::start("hog").pinned(0).nice(*nice))
+        .collect();
+    std::thread::sleep(Duration::from_secs(2));
+    for worker in &mut workers {
+        worker.progress();
+    }
+    std::thread::sleep(seconds().min(Duration::from_secs(20)));
+    let ran: Vec<u64> = workers
+        .iter_mut()
+        .map(|worker| worker.progress().unwrap_or(0))
+        .collect();
+    let all: u64 = ran.iter().sum::<u64>().max(1);
+    let weights: u64 = NICE.iter().map(|(_, weight)| weight).sum();
+    let mut worst = 0.0f64;
+    let mut table = Vec::new();
+    for ((nice, weight), ran) in NICE.iter().zip(&ran) {
+        let got = *ran as f64 / all as f64;
+        let due = *weight as f64 / weights as f64;
+        worst = worst.max((got / due - 1.0).abs());
+        table.push(json!({ "nice": nice, "got": got, "due": due }));
+    }
+    facts.insert("table".to_owned(), json!(table));
+    facts.insert("worst_relative".to_owned(), json!(worst));
+    last_seen(facts);
+    give_back(child, Signal::TERM);
+    worst <= 0.03
+}

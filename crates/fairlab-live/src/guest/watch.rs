@@ -1,0 +1,62 @@
+//! What the guest sees of its kernel and of its processes.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use fairlab_live::Status;
+
+pub fn status() -> Status {
+    Status::read(Path::new("/"))
+}
+
+/// Waits until `is_so`; how long that took, or none after `limit`.
+pub fn wait(limit: Duration, mut is_so: impl FnMut() -> bool) -> Option<Duration> {
+    let start = Instant::now();
+    while start.elapsed() < limit {
+        if is_so() {
+            return Some(start.elapsed());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    None
+}
+
+/// Run time of a process, ns.
+pub fn run_time(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// The CPU on which a process is or last was.
+pub fn cpu_of(pid: u32) -> Option<usize> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name may hold blanks; what follows it does not. The CPU is field 39.
+    text.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(36)?
+        .parse()
+        .ok()
+}
+
+/// The number of a CPU's core and package, as one text.
+pub fn core_of(cpu: usize) -> String {
+    let read = |name: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}");
+        fs::read_to_string(path)
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
+    format!("{}:{}", read("physical_package_id"), read("core_cpus_list"))
+}
+
+/// Number of online CPUs and of cores.
+pub fn cpus_and_cores() -> (usize, usize) {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut cores: Vec<String> = (0..cpus).map(core_of).collect();
+    cores.sort();
+    cores.dedup();
+    (cpus, cores.len())
+}

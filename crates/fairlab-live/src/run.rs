@@ -1,0 +1,81 @@
+//! A whole run: take over, watch, come back after CPUs came or went, leave.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use fairlab_machines::LoadOptions;
+use fairlab_topology::Domains;
+use fairlab_topology::domains::{self, BuildOptions};
+
+use crate::error::LiveError;
+use crate::session::{Ended, Options, Session};
+use crate::status::{Status, is_root};
+
+/// How often a run looks whether it is to end.
+const STEP: Duration = Duration::from_millis(50);
+
+/// The domains of this machine under the rules of `options`.
+///
+/// # Errors
+/// When this machine cannot be read.
+pub fn domains_here(options: &Options) -> Result<Domains, LiveError> {
+    let failed = |problem: String| LiveError::Step {
+        step: "read this machine",
+        problem,
+    };
+    let machine = fairlab_machines::load("host", &LoadOptions::default())
+        .map_err(|error| failed(error.to_string()))?;
+    domains::build(&machine, &options.kernel, &BuildOptions::default())
+        .map_err(|error| failed(error.to_string()))
+}
+
+/// Schedules this machine until `stop` is set or the kernel takes scheduling back. Calls `report` each
+/// `interval`, and once at the end. When CPUs come or go the kernel ends the scheduler, and it is
+/// started anew for the machine as it is then.
+///
+/// # Errors
+/// When it cannot start.
+pub fn run(
+    options: &Options,
+    stop: &AtomicBool,
+    interval: Duration,
+    mut report: impl FnMut(&Session) -> Result<(), LiveError>,
+) -> Result<Option<Ended>, LiveError> {
+    Status::read(Path::new("/")).check(is_root())?;
+    loop {
+        let mut session = Session::start(&domains_here(options)?, options)?;
+        let mut next = Instant::now() + interval;
+        let ended = loop {
+            if stop.load(Ordering::Relaxed) {
+                report(&session)?;
+                return session.stop();
+            }
+            if let Some(ended) = session.ended() {
+                report(&session)?;
+                break ended;
+            }
+            std::thread::sleep(STEP);
+            session.check_decisions()?;
+            if Instant::now() >= next {
+                report(&session)?;
+                next += interval;
+            }
+        };
+        session.stop()?;
+        if !ended.asks_for_restart() {
+            return Ok(Some(ended));
+        }
+        wait_until_disabled();
+    }
+}
+
+/// The kernel ends a scheduler in its own time.
+fn wait_until_disabled() {
+    for _ in 0..200 {
+        if Status::read(Path::new("/")).state.as_deref() == Some("disabled") {
+            return;
+        }
+        std::thread::sleep(STEP);
+    }
+}

@@ -1,0 +1,46 @@
+//! Structures as the bytes that the kernel gives and takes: the only unsafe code of this crate.
+#![allow(unsafe_code, reason = "bytes of the kernel become structures here")]
+
+use fairlab_live_policy::{Config, Decision, QueueClock};
+
+use crate::session::ExitReport;
+use crate::stats::Stats;
+
+/// A structure without padding, references or values that are not allowed.
+///
+/// # Safety
+/// Every pattern of bits has to be a value, and no byte may be padding.
+pub(crate) unsafe trait Plain: Sized {}
+
+// SAFETY: `repr(C)`, unsigned numbers and arrays of them; what would be padding is a field.
+unsafe impl Plain for Config {}
+// SAFETY: as above.
+unsafe impl Plain for Decision {}
+// SAFETY: as above.
+unsafe impl Plain for QueueClock {}
+// SAFETY: as above.
+unsafe impl Plain for Stats {}
+// SAFETY: as above, with bytes for texts.
+unsafe impl Plain for ExitReport {}
+
+/// The bytes of a structure.
+pub(crate) fn bytes_of<T: Plain>(value: &T) -> &[u8] {
+    // SAFETY: `Plain` has no padding, so all of its bytes are initialised; the slice borrows `value`.
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
+}
+
+/// The structure at the beginning of `bytes`; none when they are too few.
+pub(crate) fn from_bytes<T: Plain>(bytes: &[u8]) -> Option<T> {
+    if bytes.len() < size_of::<T>() {
+        return None;
+    }
+    // SAFETY: enough bytes, any pattern is a value, and the read does not ask for alignment.
+    Some(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
+}
+
+/// Gives a process the policy SCHED_IDLE; false when the kernel refuses.
+pub fn set_idle_policy(process: u32) -> bool {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the pointer is to a structure of this frame, which the call only reads.
+    unsafe { libc::sched_setscheduler(process as i32, libc::SCHED_IDLE, &parameters) == 0 }
+}

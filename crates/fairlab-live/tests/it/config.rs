@@ -1,0 +1,67 @@
+//! Machines as the program reads them.
+
+use fairlab_kernel::{Kernel, Release};
+use fairlab_live::{LiveError, Settings, config};
+use fairlab_live_policy::{Config, NONE};
+use fairlab_machines::{LoadOptions, load};
+use fairlab_topology::domains::{BuildOptions, build};
+
+pub const SETTINGS: Settings = Settings {
+    slice_ns: 3_000_000,
+    hz: 250,
+    record_every: 0,
+    lost_thread: 0,
+};
+
+fn of(machine: &str) -> Result<Box<Config>, LiveError> {
+    let machine = load(machine, &LoadOptions::default()).unwrap();
+    let kernel = Kernel::of(Release::V7_2);
+    let domains = build(&machine, &kernel, &BuildOptions::default()).unwrap();
+    config(&domains, &kernel, SETTINGS)
+}
+
+#[test]
+fn two_sockets_have_two_queues_and_pull_between_each_other() {
+    let config = of("2s:4c:2t").unwrap();
+    assert_eq!((config.cpus, config.words, config.queues), (16, 1, 2));
+    assert_eq!((config.has_smt, config.has_clusters), (1, 0));
+    let spans: Vec<u32> = config.llc_span[..2]
+        .iter()
+        .map(|s| s[0].count_ones())
+        .collect();
+    assert_eq!(spans, [8, 8]);
+    assert_eq!(config.llc_span[0][0] | config.llc_span[1][0], 0xffff);
+    for cpu in 0..16 {
+        let facts = config.of(cpu);
+        assert_eq!(facts.queue, facts.llc);
+        assert_eq!(facts.threads.count_ones(), 2);
+        assert_eq!(facts.threads >> cpu & 1, 1);
+        assert_eq!(facts.affine, 0, "one set of both sockets");
+        assert_eq!(facts.cluster, NONE);
+    }
+}
+
+#[test]
+fn clusters_have_numbers_and_spans() {
+    let config = of("1s:4k:2c:1t").unwrap();
+    assert_eq!(config.has_clusters, 1);
+    let numbers: Vec<u32> = (0..8).map(|cpu| config.of(cpu).cluster).collect();
+    assert_eq!(numbers, [0, 0, 1, 1, 2, 2, 3, 3]);
+    assert_eq!(config.cluster_span[3][0], 0b1100_0000);
+}
+
+#[test]
+fn one_cpu_has_no_cache_to_search_and_one_queue() {
+    let config = of("1s:1c:1t").unwrap();
+    assert_eq!(config.queues, 1);
+    assert_eq!((config.of(0).llc, config.of(0).queue), (NONE, 0));
+}
+
+#[test]
+fn a_machine_that_is_too_big_is_refused() {
+    let error = of("4s:300c:1t").unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "this machine has 1200 CPU numbers, and the program has room for 1024"
+    );
+}
