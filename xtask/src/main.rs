@@ -1,4 +1,5 @@
-//! Checks and chores in Rust: `cargo xtask oracle`, `cargo xtask layers`, `cargo xtask no-std`.
+//! Checks and chores in Rust: `cargo xtask oracle`, `cargo xtask layers`, `cargo xtask no-std`,
+//! `cargo xtask vm`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ mod arrows;
 mod layers;
 mod no_std;
 mod oracle;
+mod vm;
 
 /// Checks and chores of the fairlab repository.
 #[derive(Parser)]
@@ -33,6 +35,10 @@ enum Command {
     Layers,
     /// Build the crates that do without a standard library, without one.
     NoStd,
+    /// Boot a packaged kernel in QEMU and test live mode in it.
+    ///
+    /// Exit code 1 when a test failed, 2 when no guest could be run: that is no pass.
+    Vm(vm::VmArgs),
 }
 
 /// The cargo that started us.
@@ -45,6 +51,7 @@ fn main() -> ExitCode {
         Command::Oracle { kind, path } => oracle::run(kind, &path),
         Command::Layers => layers::run(),
         Command::NoStd => no_std::run(),
+        Command::Vm(args) => vm::run(&args),
     };
     match result {
         Ok(code) => code,

@@ -1,0 +1,189 @@
+//! A guest: how it is started, limited and read.
+
+use std::fs;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::shape::Shape;
+
+const PROGRAM: &str = "qemu-system-x86_64";
+
+/// What executes the guest's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// The host's CPU.
+    Kvm,
+    /// An emulator with a thread for each CPU.
+    Emulated,
+    /// An emulator whose clock counts instructions.
+    Counted,
+}
+
+impl Accelerator {
+    /// The best that this host has and the test allows.
+    pub fn choose(emulated: bool, counted: bool) -> Self {
+        let has_kvm = || {
+            OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open("/dev/kvm")
+                .is_ok()
+        };
+        if counted {
+            Self::Counted
+        } else if emulated || !has_kvm() {
+            Self::Emulated
+        } else {
+            Self::Kvm
+        }
+    }
+
+    /// What it is called in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kvm => "kvm",
+            Self::Emulated => "tcg",
+            Self::Counted => "tcg, time counts instructions",
+        }
+    }
+
+    fn cpu(self, shape: &Shape) -> &'static str {
+        match self {
+            Self::Kvm => "host",
+            Self::Emulated | Self::Counted => shape.cpu,
+        }
+    }
+
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Kvm => &["-accel", "kvm"],
+            Self::Emulated => &["-accel", "tcg,thread=multi"],
+            Self::Counted => &[
+                "-accel",
+                "tcg,thread=single",
+                "-icount",
+                "shift=2,sleep=off",
+            ],
+        }
+    }
+}
+
+/// A guest to be started.
+pub struct Machine {
+    pub kernel: PathBuf,
+    pub archive: PathBuf,
+    pub shape: Shape,
+    pub accelerator: Accelerator,
+    /// For the guest's init.
+    pub command_line: String,
+    pub timeout: Duration,
+    /// Where the serial line and the results are written.
+    pub folder: PathBuf,
+}
+
+impl Machine {
+    /// Runs it to its end; what it wrote to the port for results.
+    pub fn run(&self) -> Result<String> {
+        let number = std::process::id();
+        let serial = self.folder.join(format!("serial-{number}.log"));
+        let results = self.folder.join(format!("results-{number}.jsonl"));
+        let mut child = self.start(self.accelerator, &serial, &results)?;
+        if self.accelerator == Accelerator::Kvm && !boots(&mut child, &results)? {
+            // The device opens on hosts that are guests themselves and cannot run one.
+            eprintln!("kvm does not boot the guest on this host; emulating it");
+            child = self.start(Accelerator::Emulated, &serial, &results)?;
+        }
+        let in_time = wait(&mut child, self.timeout)?;
+        let told = fs::read_to_string(&results).unwrap_or_default();
+        let _ = fs::remove_file(&results);
+        if in_time && told.contains("\"test\":\"end\"") {
+            let _ = fs::rename(&serial, self.folder.join("serial.log"));
+            return Ok(told);
+        }
+        let said = fs::read_to_string(&serial).unwrap_or_default();
+        for line in said.lines().rev().take(40).collect::<Vec<_>>().iter().rev() {
+            eprintln!("guest: {line}");
+        }
+        if !in_time {
+            bail!(
+                "the guest did not end within {} s (--timeout); its serial line is in {}",
+                self.timeout.as_secs(),
+                serial.display()
+            );
+        }
+        if told.is_empty() {
+            bail!(
+                "the guest told no result; its serial line is in {}",
+                serial.display()
+            );
+        }
+        Ok(told)
+    }
+
+    fn start(&self, accelerator: Accelerator, serial: &Path, results: &Path) -> Result<Child> {
+        let mut command = Command::new(PROGRAM);
+        command
+            .args(accelerator.arguments())
+            .args(["-cpu", accelerator.cpu(&self.shape)])
+            .args(["-smp", &self.shape.smp])
+            .args(["-m", &self.shape.memory.to_string()])
+            .args(&self.shape.more)
+            .args(["-nodefaults", "-no-reboot", "-display", "none"])
+            .args(["-serial", &format!("file:{}", serial.display())])
+            .arg("-kernel")
+            .arg(&self.kernel)
+            .arg("-initrd")
+            .arg(&self.archive)
+            .args(["-device", "virtio-serial-pci"])
+            .args(["-chardev", &format!("file,id=r,path={}", results.display())])
+            .args(["-device", "virtserialport,chardev=r,name=results"])
+            .arg("-append")
+            .arg(format!(
+                "console=ttyS0 quiet panic=-1 loglevel=4 mitigations=off {}",
+                self.command_line
+            ))
+            .stdin(Stdio::null());
+        command.spawn().with_context(|| {
+            format!(
+                "cannot run {PROGRAM}; install qemu-system-x86 (10 or newer for all topologies)"
+            )
+        })
+    }
+}
+
+/// Does `child` tell a first result soon? Otherwise it is ended.
+fn boots(child: &mut Child, results: &Path) -> Result<bool> {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(20) {
+        if fs::metadata(results).is_ok_and(|file| file.len() > 0) {
+            return Ok(true);
+        }
+        if child.try_wait().context("cannot wait for QEMU")?.is_some() {
+            return Ok(false);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    child.kill().context("cannot end QEMU")?;
+    child.wait().context("cannot wait for QEMU")?;
+    Ok(false)
+}
+
+/// Waits for `child`; false when it had to be killed.
+fn wait(child: &mut Child, limit: Duration) -> Result<bool> {
+    let start = Instant::now();
+    loop {
+        if child.try_wait().context("cannot wait for QEMU")?.is_some() {
+            return Ok(true);
+        }
+        if start.elapsed() > limit {
+            child.kill().context("cannot end QEMU")?;
+            child.wait().context("cannot wait for QEMU")?;
+            return Ok(false);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
