@@ -6,6 +6,7 @@ mod calibrate;
 mod costs;
 pub mod events;
 pub mod layout;
+pub mod live;
 pub mod report;
 pub mod views;
 
@@ -76,6 +77,8 @@ pub enum Verb {
     Map(views::MapVerb),
     /// Compare recorded numbers or outputs of tools: tables, significance, checks, baselines
     Stats(StatsVerb),
+    /// Take over this machine's scheduling through sched_ext
+    Live(live::LiveVerb),
     /// Print a completion script for a shell
     #[command(hide = true)]
     Completions(CompletionsVerb),

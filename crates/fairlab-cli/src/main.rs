@@ -56,6 +56,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Latency(args) => commands::views::latency::run(&args),
         Verb::Map(args) => commands::views::map::run(&args),
         Verb::Stats(args) => commands::stats::run(&args),
+        Verb::Live(args) => commands::live::run(&args),
         Verb::Completions(args) => commands::completions::run(&args),
         Verb::Man(args) => commands::man::run(&args),
     }

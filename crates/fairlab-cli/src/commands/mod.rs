@@ -9,6 +9,7 @@ pub mod events;
 pub mod kernels;
 mod latency;
 pub mod layout;
+pub mod live;
 pub mod machines;
 pub mod man;
 pub mod report;
