@@ -4,7 +4,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Instant;
 
 use super::CalibrateOptions;
-use super::rounds::Part;
+use super::rounds::{Part, median};
 use crate::BenchError;
 use crate::messages::{Channel, receive_all, send};
 
@@ -71,14 +71,15 @@ pub(super) fn measure(options: &CalibrateOptions) -> Result<Calls, BenchError> {
     })
 }
 
-/// Mean times of `give` and of `take`, done in turns of `batch` each.
+/// Times of `give` and of `take`, done in turns of `batch` each: medians of the batches, so that being
+/// preempted in some of them does not count.
 fn in_batches(
     batches: u32,
     batch: usize,
     mut give: impl FnMut() -> Result<(), BenchError>,
     mut take: impl FnMut() -> Result<(), BenchError>,
 ) -> Result<(f64, f64), BenchError> {
-    let (mut gave, mut took) = (0, 0);
+    let (mut gave, mut took) = (Vec::new(), Vec::new());
     for _ in 0..batches {
         let start = Instant::now();
         for _ in 0..batch {
@@ -88,11 +89,10 @@ fn in_batches(
         for _ in 0..batch {
             take()?;
         }
-        gave += (middle - start).as_nanos();
-        took += middle.elapsed().as_nanos();
+        gave.push((middle - start).as_nanos() as f64 / batch as f64);
+        took.push(middle.elapsed().as_nanos() as f64 / batch as f64);
     }
-    let calls = f64::from(batches) * batch as f64;
-    Ok((gave as f64 / calls, took as f64 / calls))
+    Ok((median(gave), median(took)))
 }
 
 fn tcp(batches: u32) -> Result<(f64, f64), BenchError> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fairlab_topology::Distance;
 
 use super::places::Places;
-use super::rounds::Part;
+use super::rounds::{Part, median_of};
 use super::{CalibrateOptions, Missing};
 use crate::{BenchError, CpuList};
 
@@ -18,6 +18,8 @@ const SET_KIB: usize = 256;
 const FLUSH_KIB: usize = 96 << 10;
 /// Words of a line.
 const LINE: usize = 8;
+/// Measurements of a line in a round, whose median counts.
+const LINES: u32 = 9;
 /// How long threads compute or copy beside each other.
 const TOGETHER: Duration = Duration::from_millis(20);
 /// Of the latency of a line, the part that a search sees: the rest overlaps with other reads.
@@ -36,7 +38,7 @@ pub(super) fn measure(options: &CalibrateOptions, places: &Places) -> Result<Mem
         missing: Vec::new(),
     };
     for (distance, cpu) in places.pairs() {
-        let ns = line(places.home, cpu, options.count(10_000))?;
+        let ns = median_of(LINES, || line(places.home, cpu, options.count(1_000)))?;
         memory.part("probe", distance as usize, ns * SEEN);
     }
     refill(places, &mut memory)?;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::CalibrateOptions;
 use super::places::Places;
-use super::rounds::{Part, each_ns};
+use super::rounds::{Part, median_of};
 use crate::children::wait_for;
 use crate::sys::{self, Program};
 use crate::{BenchError, CpuList};
@@ -21,29 +21,32 @@ pub(super) fn measure(
     CpuList::only(places.home).pin()?;
     let count = options.count(60);
     let fail = || BenchError::system("make a process");
-    let mut in_fork = 0;
-    let whole = each_ns(count, || {
+    let fork = median_of(count, || {
         let start = Instant::now();
         let child = sys::fork_exit().map_err(fail())?;
-        in_fork += start.elapsed().as_nanos();
-        wait_for(child).map(drop)
+        let forked = start.elapsed();
+        wait_for(child)?;
+        Ok::<f64, BenchError>(forked.as_nanos() as f64)
     })?;
-    let fork = in_fork as f64 / f64::from(count);
+    let whole = median_of(count, || {
+        let start = Instant::now();
+        wait_for(sys::fork_exit().map_err(fail())?)?;
+        Ok::<f64, BenchError>(start.elapsed().as_nanos() as f64)
+    })?;
     let program = CString::new(PROGRAM).map_err(|error| BenchError::Option(error.to_string()))?;
     let program = Program::new(vec![program]);
-    let with_exec = each_ns(options.count(20), || {
-        let child = sys::fork_exec(&program).map_err(fail())?;
-        wait_for(child).map(drop)
+    let with_exec = median_of(options.count(20), || {
+        let start = Instant::now();
+        wait_for(sys::fork_exec(&program).map_err(fail())?)?;
+        Ok::<f64, BenchError>(start.elapsed().as_nanos() as f64)
     })?;
-    let mut in_spawn = 0;
-    let threads = options.count(60);
-    each_ns(threads, || {
+    let spawn = median_of(options.count(60), || {
         let start = Instant::now();
         let thread = thread::spawn(|| ());
-        in_spawn += start.elapsed().as_nanos();
-        thread
-            .join()
-            .map_err(|_| BenchError::Option("an empty thread failed".into()))
+        let spawned = start.elapsed();
+        let failed = |_| BenchError::Option("an empty thread failed".into());
+        thread.join().map_err(failed)?;
+        Ok::<f64, BenchError>(spawned.as_nanos() as f64)
     })?;
     let part = |entry, value| Part {
         entry,
@@ -54,6 +57,6 @@ pub(super) fn measure(
         part("fork", fork),
         part("exit", (whole - fork).max(1_000.0)),
         part("exec", (with_exec - whole).max(1_000.0)),
-        part("clone_thread", in_spawn as f64 / f64::from(threads)),
+        part("clone_thread", spawn),
     ])
 }

@@ -67,11 +67,13 @@ impl Rounds {
     }
 }
 
-/// Nanoseconds that each of `count` operations of `work` takes.
-pub(super) fn each_ns<E>(count: u32, mut work: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
-    let start = std::time::Instant::now();
-    for _ in 0..count {
-        work()?;
-    }
-    Ok(start.elapsed().as_nanos() as f64 / f64::from(count.max(1)))
+/// What an operation takes by its own account: the median of `count`.
+pub(super) fn median_of<E>(count: u32, mut work: impl FnMut() -> Result<f64, E>) -> Result<f64, E> {
+    let times: Result<Vec<f64>, E> = (0..count.max(1)).map(|_| work()).collect();
+    Ok(median(times?))
+}
+
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
 }

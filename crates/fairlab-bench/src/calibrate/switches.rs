@@ -13,10 +13,12 @@ use std::time::{Duration, Instant};
 use super::CalibrateOptions;
 use super::calls::Calls;
 use super::places::Places;
-use super::rounds::{Part, each_ns};
+use super::rounds::{Part, median, median_of};
 use crate::load::pipe::{self, PipeOptions};
 use crate::{BenchError, CpuList, sys};
 
+/// Rings of each kind in a round, whose median counts.
+const RINGS: u32 = 9;
 /// Threads that sleep at once to be woken one after the other.
 const SLEEPERS: usize = 16;
 /// Sleeps whose lateness tells what idle states cost: one for each of the table's first states.
@@ -37,20 +39,22 @@ pub(super) fn measure(
 ) -> Result<Vec<Part>, BenchError> {
     let here = CpuList::only(places.home);
     let ring = |is_threaded: bool, cpus: CpuList, loops: u32| {
-        let options = PipeOptions {
+        let ring = PipeOptions {
             loops: u64::from(options.count(loops)),
             is_threaded,
             is_split: cpus.numbers().len() > 1,
             cpus: Some(cpus),
         };
-        let time = pipe::run(&options)?;
         // A hop is half of a token there and back.
-        Ok::<f64, BenchError>(time.total.as_nanos() as f64 / time.loops as f64 / 2.0)
+        median_of(RINGS, || {
+            let time = pipe::run(&ring)?;
+            Ok::<f64, BenchError>(time.total.as_nanos() as f64 / time.loops as f64 / 2.0)
+        })
     };
     let call = calls.pipe.0 + calls.pipe.1;
     let wakeup = wakeup(&here, options.count(20))?;
-    let same = ring(true, here.clone(), 5_000)?;
-    let processes = ring(false, here.clone(), 5_000)?;
+    let same = ring(true, here.clone(), 600)?;
+    let processes = ring(false, here.clone(), 600)?;
     let switch = (same - call - wakeup).max(LEAST_NS);
     let mut parts = vec![
         part("wakeup", 0, wakeup),
@@ -70,7 +74,7 @@ pub(super) fn measure(
     let mut nearest = None;
     for (distance, cpu) in places.pairs() {
         let across: CpuList = format!("{},{cpu}", places.home).parse()?;
-        let hop = ring(true, across, 3_000)? - call - wakeup - switch;
+        let hop = ring(true, across, 300)? - call - wakeup - switch;
         let hop = hop.max(LEAST_NS);
         let idle = *nearest.get_or_insert(exits[0].min(hop * MOST_IDLE));
         parts.push(part("ipi", distance as usize, (hop - idle).max(LEAST_NS)));
@@ -149,10 +153,9 @@ fn lateness(here: &CpuList, sleep: Duration, count: u32) -> Result<f64, BenchErr
 }
 
 fn set_attribute(here: &CpuList, count: u32) -> Result<f64, BenchError> {
-    each_ns(count, || here.pin())
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or_default()
+    median_of(count, || {
+        let start = Instant::now();
+        here.pin()?;
+        Ok(start.elapsed().as_nanos() as f64)
+    })
 }
