@@ -47,6 +47,11 @@ impl Engine<'_> {
     #[doc(alias = "__set_cpus_allowed_ptr")]
     fn restrict(&mut self, this: CpuId, id: TaskId, allowed: AllowedId) -> bool {
         let now = self.now;
+        let task = &self.world.tasks[id.index()];
+        if task.phase == Phase::Waking && !self.world.mask(allowed).test(task.cpu) {
+            // The stopper takes in the pending wakeups of its CPU before it looks for the task.
+            self.take_wake_list(task.cpu);
+        }
         self.world.tasks[id.index()].allowed = allowed;
         self.observer
             .affinity(now, id, &self.world.masks[allowed.index()]);
@@ -55,11 +60,6 @@ impl Engine<'_> {
         if self.world.mask(allowed).test(task.cpu) {
             return false;
         }
-        if task.phase == Phase::Waking {
-            // The stopper takes in the pending wakeups of its CPU before it looks for the task.
-            self.take_wake_list(task.cpu);
-        }
-        let task = &self.world.tasks[id.index()];
         let cpu = task.cpu;
         let is_delayed = self.world.ents[task.entity].is_delayed();
         match task.phase {

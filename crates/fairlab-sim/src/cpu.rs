@@ -7,7 +7,16 @@ use crate::fair_queue::FairQueue;
 use crate::idle::Governor;
 use crate::lock::Lock;
 use crate::metrics::CpuTime;
+use crate::misses::{Found, Missed};
 use crate::task::Task;
+
+/// A wakeup on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) task: TaskId,
+    /// What the task gets and misses, to be counted when it gets there.
+    pub(crate) found: (Found, Missed),
+}
 
 /// A CPU: its queue, what runs on it, and how far that has come.
 #[derive(Clone, Debug)]
@@ -30,7 +39,7 @@ pub(crate) struct Cpu {
     /// A `Resched` is on its way.
     pub(crate) resched_sent: bool,
     /// Wakeups on their way to this CPU (`ttwu_pending`).
-    pub(crate) wake_list: Vec<TaskId>,
+    pub(crate) wake_list: Vec<Arrival>,
     /// Number of the present segment; older `Segment` entries of the event queue are stale.
     pub(crate) token: u32,
     /// Progress of the running task is booked up to here.

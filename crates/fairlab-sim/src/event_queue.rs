@@ -1,13 +1,13 @@
 //! What happens next: a priority queue in which equal times leave in a fixed order.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use fairlab_rng::Rng;
 use fairlab_units::{CpuId, TaskId, Timestamp};
 
 /// Something due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     /// The running task of the CPU has used up its segment. Stale unless `token` is the CPU's.
     Segment { cpu: CpuId, token: u32 },
@@ -25,10 +25,45 @@ pub(crate) enum Due {
     ActiveBalance { cpu: CpuId },
 }
 
+/// Something due, ordered by its key alone, the least first out of the heap.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Time, class and number of insertion, from the top: one comparison decides. The number is
+    /// unique, as long as fewer than 2^56 things are due in a run.
+    key: u128,
+    due: Due,
+}
+
+impl Entry {
+    const fn time(&self) -> Timestamp {
+        Timestamp((self.key >> 64) as u64)
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key)
+    }
+}
+
 /// The queue. Order: time, then kind (as listed in [`Due`]) or chance, then insertion.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
-    heap: BinaryHeap<Reverse<(Timestamp, u8, u64, Due)>>,
+    heap: BinaryHeap<Entry>,
     inserted: u64,
     /// Draws the order of what is due at the same time.
     shuffle: Option<Rng>,
@@ -57,18 +92,17 @@ impl EventQueue {
             Some(rng) => rng.below(256) as u8,
             None => kind,
         };
-        self.heap.push(Reverse((time, class, self.inserted, due)));
+        let key = u128::from(time.0) << 64 | u128::from(class) << 56 | u128::from(self.inserted);
+        self.heap.push(Entry { key, due });
         self.inserted += 1;
     }
 
     pub(crate) fn pop(&mut self) -> Option<(Timestamp, Due)> {
-        self.heap
-            .pop()
-            .map(|Reverse((time, _, _, due))| (time, due))
+        self.heap.pop().map(|entry| (entry.time(), entry.due))
     }
 
     pub(crate) fn next_time(&self) -> Option<Timestamp> {
-        self.heap.peek().map(|Reverse((time, ..))| *time)
+        self.heap.peek().map(Entry::time)
     }
 }
 

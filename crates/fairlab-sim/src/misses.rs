@@ -34,12 +34,16 @@ pub enum Missed {
 impl Engine<'_> {
     /// Counts what `id`, which was woken or forked, gets on `cpu`. Comes before it is queued there.
     pub(crate) fn note_found(&mut self, id: TaskId, cpu: CpuId) {
-        let (found, missed) = self.missed(id, cpu);
+        let found = self.missed(id, cpu);
+        self.count_found(found);
+    }
+
+    pub(crate) fn count_found(&mut self, (found, missed): (Found, Missed)) {
         self.counts.found[found as usize][missed as usize] += 1;
     }
 
     /// What `id` gets on `cpu`, and what it misses.
-    fn missed(&self, id: TaskId, cpu: CpuId) -> (Found, Missed) {
+    pub(crate) fn missed(&self, id: TaskId, cpu: CpuId) -> (Found, Missed) {
         let is_idle = |cpu: CpuId| self.world.cpus[cpu].is_idle();
         let is_idle_core = |cpu: CpuId| self.masks.threads(cpu).iter().all(|&t| is_idle(t));
         if is_idle(cpu) && is_idle_core(cpu) {

@@ -18,6 +18,8 @@ struct Package {
 pub(crate) struct Packages {
     packages: Vec<Package>,
     of: PerCpu<u32>,
+    /// By the first CPU of each core: is it active?
+    is_active: PerCpu<bool>,
 }
 
 impl Packages {
@@ -34,7 +36,19 @@ impl Packages {
             of[cpu.id] = number;
             packages[number as usize].cores += u32::from(cores.insert((number, cpu.core)));
         }
-        Self { packages, of }
+        Self {
+            packages,
+            of,
+            is_active: PerCpu::from_fn(machine.nr_cpu_ids(), |_| false),
+        }
+    }
+
+    /// The core of `cpu`, whose first CPU is `first`, is active or not.
+    fn note_core(&mut self, cpu: CpuId, first: CpuId, is_active: bool) {
+        if std::mem::replace(&mut self.is_active[first], is_active) != is_active {
+            let active = &mut self.packages[self.of[cpu] as usize].active;
+            *active = if is_active { *active + 1 } else { *active - 1 };
+        }
     }
 }
 
@@ -118,13 +132,8 @@ impl Engine<'_> {
             .iter()
             .filter(|c| self.world.cpus[*c].curr.is_some())
             .count();
-        let is_busy = self.world.cpus[cpu].curr.is_some();
-        let package = &mut self.frequencies.packages[self.frequencies.of[cpu] as usize];
-        match (busy, is_busy) {
-            (1, true) => package.active += 1,
-            (0, false) => package.active = package.active.saturating_sub(1),
-            _ => {}
-        }
+        self.frequencies
+            .note_core(cpu, core.first().unwrap_or(cpu), busy > 0);
         let smt = self.costs.speed(busy.max(1));
         for thread in core {
             if thread != cpu {

@@ -11,6 +11,7 @@ use fairlab_topology::Distance;
 use fairlab_units::{CpuId, Nanos, TaskId};
 use fairlab_workload::ProgramId;
 
+use crate::cpu::Arrival;
 use crate::engine::Engine;
 use crate::event_queue::Due;
 use crate::observer::{Asked, Placement};
@@ -49,7 +50,7 @@ impl Engine<'_> {
             return self.activate(id, prev, this, EnqueueFlags::WAKEUP, false);
         }
         let target = self.place(id, this, prev, flags | WakeFlags::TTWU, in_task);
-        self.note_found(id, target);
+        let found = self.missed(id, target);
         self.charge_before_ipi(this, self.costs.wakeup);
         self.move_sleeper(this, id, target);
         let migrated = target != prev;
@@ -58,7 +59,8 @@ impl Engine<'_> {
             task.woken_at = Some(self.now);
             task.enter(Phase::Waking, self.now);
             let first = self.world.cpus[target].wake_list.is_empty();
-            self.world.cpus[target].wake_list.push(id);
+            let arrival = Arrival { task: id, found };
+            self.world.cpus[target].wake_list.push(arrival);
             self.note_idle(target);
             if first {
                 let delay = self.ipi(this, target);
@@ -66,6 +68,7 @@ impl Engine<'_> {
                     .push(self.now + delay, Due::WakeList { cpu: target });
             }
         } else {
+            self.count_found(found);
             let flags = EnqueueFlags {
                 wakeup: true,
                 new: false,
@@ -79,7 +82,9 @@ impl Engine<'_> {
     pub(crate) fn take_wake_list(&mut self, cpu: CpuId) {
         let list = std::mem::take(&mut self.world.cpus[cpu].wake_list);
         self.interrupt(cpu, self.costs.wake_list * list.len() as u64);
-        for id in list {
+        for Arrival { task: id, found } in list {
+            // One that is still on its way when the run ends got nothing.
+            self.count_found(found);
             // Whether it moved was settled when it was queued.
             let flags = EnqueueFlags {
                 wakeup: true,

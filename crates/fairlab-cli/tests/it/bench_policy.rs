@@ -27,7 +27,7 @@ fn values(row: &Value) -> Vec<f64> {
 
 #[test]
 fn both_forms_of_the_idle_core_search_are_asked_at_every_call() {
-    let load = "schbench -m 2 -t 6 -r 0.1 -F 32";
+    let load = "schbench -m 4 -t 16 -r 0.05 -F 32";
     let small = ["idle-core", "-M", "1s:2l:4c:8t", "-w", load, "--runs", "3"];
     let results: Value = serde_json::from_str(&bench(&[&small[..], &["--json"]].concat())).unwrap();
     let sides = ["before", "after"].map(|name| rows(&results, name));

@@ -6,7 +6,7 @@ const BEFORE: &str = "5.6:NO_IDLE_CORE_EARLY_EXIT,NO_IDLE_CORE_CLEAR_ONCE";
 
 /// A small comparison of the two forms of `select_idle_core`.
 fn forms<'a>(extra: &[&'a str]) -> Vec<&'a str> {
-    let load = "schbench -m 2 -t 6 -r 0.1 -F 32";
+    let load = "schbench -m 4 -t 16 -r 0.05 -F 32";
     let mut args = vec![
         "compare",
         load,
