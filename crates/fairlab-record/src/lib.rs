@@ -26,4 +26,5 @@ mod tracefs;
 pub use error::RecordError;
 pub use instance::{instance_name, remove_stale};
 pub use recorder::{CpuLoss, RecordOptions, Recorded, record};
+pub use snapshot::{RecordedTask, tasks_of};
 pub use tracefs::Tracefs;

@@ -5,7 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use fairlab_units::TaskId;
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
 /// Files that are copied; `*` stands for the rest of a name.
@@ -50,16 +52,53 @@ const WANTED: &[&str] = &[
 const TASKS: &str = "fairlab/tasks";
 /// No such file is larger; /proc/cpuinfo of 8192 CPUs is the largest.
 const LARGEST: u64 = 16 << 20;
+/// A snapshot, unpacked, is no larger.
+const LARGEST_ARCHIVE: u64 = 128 << 20;
 
-/// A task at the start of the recording.
-#[derive(Debug)]
-struct Task {
-    tid: u32,
-    process: u32,
-    name: String,
+/// A task at the start of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordedTask {
+    /// Its number.
+    pub task: TaskId,
+    /// Its process.
+    pub process: TaskId,
     /// CPUs that it may use, as a list.
-    allowed: String,
-    cgroup: String,
+    pub allowed: String,
+    /// Its cgroup: of the unified hierarchy, or of the `cpu` controller.
+    pub cgroup: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// The tasks in a snapshot. What is broken is left out.
+#[must_use]
+pub fn tasks_of(archive: &[u8]) -> Vec<RecordedTask> {
+    let mut text = String::new();
+    let unpacked = GzDecoder::new(archive).take(LARGEST_ARCHIVE);
+    let mut archive = tar::Archive::new(unpacked);
+    let list = archive.entries().ok().and_then(|mut entries| {
+        entries.find_map(|entry| {
+            let entry = entry.ok()?;
+            (*entry.path_bytes() == *TASKS.as_bytes()).then_some(entry)
+        })
+    });
+    if let Some(list) = list {
+        let mut bytes = Vec::new();
+        // What was read before an error is good.
+        let _ = list.take(LARGEST_ARCHIVE).read_to_end(&mut bytes);
+        text = String::from_utf8_lossy(&bytes).into_owned();
+    }
+    Vec::from_iter(text.lines().filter_map(|line| {
+        let mut fields = line.splitn(5, '\t');
+        Some(RecordedTask {
+            task: TaskId(fields.next()?.parse().ok()?),
+            process: TaskId(fields.next()?.parse().ok()?),
+            allowed: fields.next()?.to_owned(),
+            cgroup: fields.next()?.to_owned(),
+            name: fields.next()?.to_owned(),
+        })
+    }))
 }
 
 /// What was found.
@@ -93,9 +132,9 @@ pub(crate) fn take(host: &Path) -> io::Result<Snapshot> {
         let _ = writeln!(
             list,
             "{}\t{}\t{}\t{}\t{}",
-            task.tid, task.process, task.allowed, task.cgroup, task.name
+            task.task.0, task.process.0, task.allowed, task.cgroup, task.name
         );
-        let _ = writeln!(cmdlines, "{} {}", task.tid, task.name);
+        let _ = writeln!(cmdlines, "{} {}", task.task.0, task.name);
     }
     append(&mut archive, TASKS, list.as_bytes())?;
     Ok(Snapshot {
@@ -154,7 +193,7 @@ fn names(folder: &Path) -> Vec<String> {
     )
 }
 
-fn tasks(host: &Path) -> Vec<Task> {
+fn tasks(host: &Path) -> Vec<RecordedTask> {
     let proc = host.join("proc");
     let numbers = |folder: &Path| {
         let mut numbers = Vec::from_iter(
@@ -186,9 +225,9 @@ fn tasks(host: &Path) -> Vec<Task> {
                 continue;
             }
             let cgroups = text("cgroup");
-            tasks.push(Task {
-                tid,
-                process,
+            tasks.push(RecordedTask {
+                task: TaskId(tid),
+                process: TaskId(process),
                 name: text("comm")
                     .trim_end_matches('\n')
                     .replace(['\t', '\n'], " "),

@@ -9,7 +9,9 @@ use crate::RecordError;
 /// Where tracefs is mounted: since 4.1, and before that within debugfs.
 const USUAL: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 /// No file of tracefs that is read whole is larger.
-const LARGEST: u64 = 16 << 20;
+const LARGEST: usize = 16 << 20;
+/// Bytes that are asked for at once; more than such a file has.
+const PIECE: usize = 64 << 10;
 
 /// A tracefs, or an instance within it.
 #[derive(Clone, Debug)]
@@ -103,11 +105,20 @@ impl Tracefs {
     /// The content of a file; sizes that tracefs states mean nothing.
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, RecordError> {
         let path = self.path(name);
-        let mut bytes = Vec::new();
-        File::open(&path)
-            .and_then(|file| file.take(LARGEST).read_to_end(&mut bytes))
-            .map_err(RecordError::file("read", path))?;
-        Ok(bytes)
+        let read = || {
+            let mut file = File::open(&path)?;
+            let mut bytes = Vec::new();
+            // Some files give what a first read has room for, and then nothing.
+            let mut piece = vec![0; PIECE];
+            while bytes.len() < LARGEST {
+                match file.read(&mut piece)? {
+                    0 => break,
+                    nr => bytes.extend_from_slice(&piece[..nr]),
+                }
+            }
+            Ok(bytes)
+        };
+        read().map_err(RecordError::file("read", &path))
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), RecordError> {
