@@ -7,6 +7,7 @@ mod costs;
 pub mod events;
 pub mod layout;
 pub mod live;
+pub mod record;
 pub mod report;
 pub mod views;
 
@@ -69,6 +70,8 @@ pub enum Verb {
     Layout(layout::LayoutVerb),
     /// What is in a recorded trace, and what is missing from it
     Events(events::EventsVerb),
+    /// Record this host's scheduling events, machine, tasks and settings, through tracefs
+    Record(record::RecordVerb),
     /// Every switch of a recording with its wait, delay and run time, as perf sched timehist prints them
     Timehist(views::TimehistVerb),
     /// Delays by task, as perf sched latency prints them

@@ -52,6 +52,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Calibrate(args) => commands::calibrate::run(&args),
         Verb::Layout(args) => commands::layout::run(&args),
         Verb::Events(args) => commands::events::run(&args),
+        Verb::Record(args) => commands::record::run(&args),
         Verb::Timehist(args) => commands::views::timehist::run(&args),
         Verb::Latency(args) => commands::views::latency::run(&args),
         Verb::Map(args) => commands::views::map::run(&args),

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -132,7 +132,16 @@ pub(crate) fn open(
         });
     }
     let input = BufReader::with_capacity(64 << 10, file);
-    let unpacked: Box<dyn Read> = match compression {
+    unpack(path, input, compression)
+}
+
+/// The same of what is read from `input`; `path` is for messages.
+pub(crate) fn unpack(
+    path: &Path,
+    input: impl BufRead,
+    compression: Compression,
+) -> Result<BTreeMap<String, MemoryTree>, MachineLoadError> {
+    let unpacked: Box<dyn Read + '_> = match compression {
         Compression::Plain => Box::new(input),
         Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(input)),
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(input)),

@@ -162,7 +162,29 @@ fn load_archive(
     compression: Compression,
     selector: Option<&str>,
 ) -> Result<Machine, MachineLoadError> {
-    let mut trees = archive::open(path, compression)?;
+    from_trees(archive::open(path, compression)?, path, selector)
+}
+
+/// Loads a machine from the bytes of an archive of its /sys and /proc, as [`load`] does from a file;
+/// `name` is for messages.
+///
+/// # Errors
+/// When it is no archive, or holds no machine.
+pub fn load_archived(name: &str, archive: &[u8]) -> Result<Machine, MachineLoadError> {
+    let path = Path::new(name);
+    let head = archive.get(..512).unwrap_or(archive);
+    let compression = archive::detect(head).ok_or_else(|| MachineLoadError::UnknownFormat {
+        path: path.to_owned(),
+        found: describe(head),
+    })?;
+    from_trees(archive::unpack(path, archive, compression)?, path, None)
+}
+
+fn from_trees(
+    mut trees: BTreeMap<String, MemoryTree>,
+    path: &Path,
+    selector: Option<&str>,
+) -> Result<Machine, MachineLoadError> {
     // A root that holds only proc/cpuinfo is no machine when others hold more.
     trees.retain(|_, tree: &mut MemoryTree| tree.has_cpus());
     let roots: Vec<String> = trees.keys().cloned().collect();

@@ -123,6 +123,10 @@ fn pass(
     names: &mut BTreeMap<TaskId, NameId>,
 ) -> Audit {
     let mut auditor = Auditor::new(&traced.machine, options.clone());
+    let mut affinities = machine::affinities(recording, traced);
+    for (task, allowed) in &affinities {
+        auditor.allow(*task, allowed);
+    }
     let mut batch = Vec::new();
     while recording.next_batch(&mut batch) {
         for event in &batch {
@@ -131,6 +135,12 @@ fn pass(
                 && let Some(allowed) = traced.cpu_of_kthread(recording.names().get(name))
             {
                 auditor.allow(task, &allowed);
+            }
+            if let EventKind::Fork { parent, child } = event.kind
+                && let Some(allowed) = affinities.get(&parent).cloned()
+            {
+                auditor.allow(child, &allowed);
+                affinities.insert(child, allowed);
             }
             auditor.event(event);
         }

@@ -12,6 +12,7 @@ pub mod layout;
 pub mod live;
 pub mod machines;
 pub mod man;
+pub mod record;
 pub mod report;
 pub mod run;
 pub mod stats;

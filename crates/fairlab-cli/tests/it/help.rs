@@ -30,6 +30,7 @@ fn main_help() {
               bench     Measure on this host, for real
               layout    Sections, symbols, cache lines and structures of a build, and what changed to another
               events    What is in a recorded trace, and what is missing from it
+              record    Record this host's scheduling events, machine, tasks and settings, through tracefs
               timehist  Every switch of a recording with its wait, delay and run time, as perf sched timehist
                         prints them
               latency   Delays by task, as perf sched latency prints them
