@@ -172,7 +172,7 @@ impl Auditor {
     #[must_use]
     pub fn finish(mut self) -> Audit {
         let end = self.totals.to;
-        self.idleness.end();
+        self.end_episode();
         self.history.end();
         self.losses.sort_unstable();
         for cpu in self.map.online.clone().iter() {

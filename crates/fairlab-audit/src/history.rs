@@ -7,6 +7,7 @@ use fairlab_event::{EventKind, SchedEvent, SwitchState};
 use fairlab_units::{CpuId, TaskId, Timestamp};
 
 use crate::delay::LongWait;
+use crate::idleness::Episode;
 use crate::track::Current;
 
 /// A stretch of time of a CPU in which it did not idle. Time between stretches was idle.
@@ -46,6 +47,8 @@ pub struct History {
     pub waits: Vec<LongWait>,
     /// By time.
     pub moves: Vec<Move>,
+    /// Every episode of waiting beside idle CPUs, by time.
+    pub episodes: Vec<Episode>,
     /// From here on nothing was kept, because the limit was reached.
     pub cut: Option<Timestamp>,
     most: usize,
@@ -54,7 +57,7 @@ pub struct History {
 }
 
 impl History {
-    /// Keeps at most `most` stretches, waits and moves in all.
+    /// Keeps at most `most` stretches, waits, moves and episodes in all.
     pub(crate) fn keeping(most: usize) -> Self {
         Self {
             most,
@@ -71,7 +74,8 @@ impl History {
         if !self.is_wanted() {
             return;
         }
-        if self.stretches.len() + self.waits.len() + self.moves.len() >= self.most {
+        let kept = self.stretches.len() + self.waits.len() + self.moves.len() + self.episodes.len();
+        if kept >= self.most {
             self.cut = Some(event.time);
             return;
         }
@@ -101,21 +105,27 @@ impl History {
             Current::Unknown => None,
             Current::Task(task) => Some(task),
         };
-        if from < to && self.most > 0 {
-            // What began before the cut ends there.
-            let to = self.cut.map_or(to, |cut| to.min(cut));
-            if from < to {
-                self.stretches.push(Stretch {
-                    from,
-                    to,
-                    cpu,
-                    task,
-                    stop: match self.stop {
-                        Some((of, state)) if of == cpu => state,
-                        _ => SwitchState::Unknown,
-                    },
-                });
-            }
+        // What began before the cut ends there. A task that begins at the last moment ran, too.
+        let to = self.cut.map_or(to, |cut| to.min(cut));
+        if self.most == 0 || to < from || (to == from && task.is_none()) {
+            return;
+        }
+        self.stretches.push(Stretch {
+            from,
+            to,
+            cpu,
+            task,
+            stop: match self.stop {
+                Some((of, state)) if of == cpu => state,
+                _ => SwitchState::Unknown,
+            },
+        });
+    }
+
+    /// An episode of waiting beside idle CPUs is over.
+    pub(crate) fn episode(&mut self, episode: Episode) {
+        if self.is_wanted() {
+            self.episodes.push(episode);
         }
     }
 

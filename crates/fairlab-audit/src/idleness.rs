@@ -88,14 +88,15 @@ impl Idleness {
         });
     }
 
-    pub(crate) fn end(&mut self) {
+    /// Ends the open episode, if there is one that counts, and gives it.
+    pub(crate) fn end(&mut self) -> Option<Episode> {
         // What begins and ends at one moment is a switch under way.
-        if let Some(episode) = self.open.take().filter(|episode| episode.ns > 0) {
-            self.episodes += 1;
-            keep_longest(&mut self.longest, episode, self.keep, |episode| {
-                (episode.lost_ns, std::cmp::Reverse(episode.from))
-            });
-        }
+        let episode = self.open.take().filter(|episode| episode.ns > 0)?;
+        self.episodes += 1;
+        keep_longest(&mut self.longest, episode, self.keep, |episode| {
+            (episode.lost_ns, std::cmp::Reverse(episode.from))
+        });
+        Some(episode)
     }
 
     /// The episodes that lost most, worst first.

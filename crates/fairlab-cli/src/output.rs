@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -38,7 +38,7 @@ impl OutputArgs {
 
     /// The file of another form that `-o` asks for by one of these suffixes, and where the answer
     /// goes: to standard output then, else where it was to go.
-    pub fn beside(&self, suffixes: &[&str]) -> (Option<&Path>, Self) {
+    pub fn beside(&self, suffixes: &[&str]) -> (Option<PathBuf>, Self) {
         let suffix = |path: &Path| {
             path.extension()
                 .and_then(|suffix| suffix.to_str().map(str::to_owned))
@@ -51,7 +51,7 @@ impl OutputArgs {
                     json: self.json,
                     output: None,
                 };
-                (Some(path), answer)
+                (Some(path.clone()), answer)
             }
             _ => (None, self.clone()),
         }
@@ -211,7 +211,7 @@ mod tests {
     fn a_file_of_another_form_leaves_standard_output_to_the_answer() {
         let asked = args(true, Some("a.html"));
         let (file, answer) = asked.beside(&["html"]);
-        assert_eq!(file, Some(Path::new("a.html")));
+        assert_eq!(file.as_deref(), Some(Path::new("a.html")));
         assert!(answer.json && answer.output.is_none());
         let asked = args(false, Some("a.txt"));
         let (file, answer) = asked.beside(&["html"]);

@@ -49,6 +49,7 @@ function soon() {
       drawTimelines();
     });
   }
+  document.documentElement.dataset.calm = "no";
   clearTimeout(calm);
   calm = setTimeout(drawRest, 120);
 }
@@ -61,11 +62,15 @@ function drawTimelines() {
 
 function drawRest() {
   if (!isReady) return;
+  clearTimeout(calm);
   for (const plot of occupancies) plot.draw(byId("occupancy-by").value);
   delays.update(timelines);
   if (byId("listing").open) list();
   remember();
-  document.documentElement.dataset.drawn = String(Number(document.documentElement.dataset.drawn ?? 0) + 1);
+  // For those who wait for it, as tests do.
+  const told = document.documentElement.dataset;
+  told.drawn = String(Number(told.drawn ?? 0) + 1);
+  told.calm = "yes";
 }
 
 function recolour() {
@@ -175,8 +180,11 @@ function wire() {
       const { run, from, ns, cpus } = button.dataset;
       const timeline = timelines[Number(run)];
       timeline.go(Number(from), Number(ns), cpus ? cpus.split(",").map(Number) : []);
-      const cells = [...button.closest("tr").cells].map((cell) => cell.textContent).filter(Boolean);
-      tell(cells.join("; "));
+      const heads = button.closest("table").tHead.rows[0].cells;
+      const cells = [...button.closest("tr").cells].map((cell, i) =>
+        cell.textContent && heads[i].textContent.endsWith(" us")
+          ? `${heads[i].textContent.slice(0, -3)} ${cell.textContent} us` : cell.textContent);
+      tell(cells.filter(Boolean).join("; "));
       byId("timeline").scrollIntoView({ block: "start" });
       timeline.canvas.focus({ preventScroll: true });
     });

@@ -241,17 +241,16 @@ fn pack_stretches(
     }
     let mut waits = waits.iter().peekable();
     for stretch in stretches {
-        // Waits end where stretches begin; one whose stretch was too short to be kept has none.
+        // Waits end where stretches begin.
         while waits
             .next_if(|wait| wait.from.0 + wait.ns < stretch.from.0)
             .is_some()
         {}
-        let mut value = 0;
-        while let Some(wait) = waits.next_if(|wait| wait.from.0 + wait.ns == stretch.from.0) {
-            if Some(wait.task) == stretch.task {
-                value = 1 + 2 * wait.ns + u64::from(wait.is_woken);
-            }
-        }
+        let ends_here = |wait: &&LongWait| {
+            wait.from.0 + wait.ns == stretch.from.0 && Some(wait.task) == stretch.task
+        };
+        let wait = waits.next_if(ends_here);
+        let value = wait.map_or(0, |wait| 1 + 2 * wait.ns + u64::from(wait.is_woken));
         varint(bytes, value);
     }
 }

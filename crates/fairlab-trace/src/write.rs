@@ -11,8 +11,10 @@
 
 mod ftrace;
 mod json;
+mod mark;
 mod perfetto;
 mod state;
+mod tracks;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -21,6 +23,8 @@ use fairlab_event::{EventKind, SchedEvent};
 
 use crate::names::Names;
 use state::State;
+
+pub use mark::{Mark, MarkValue};
 
 /// The forms that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +74,8 @@ pub struct About {
 pub struct Unsaid {
     /// How many events are not in the file.
     pub events: u64,
+    /// How many marks are not in the file.
+    pub marks: u64,
 }
 
 /// One way to write events down.
@@ -84,6 +90,10 @@ trait Form {
         names: &Names,
         out: &mut Vec<u8>,
     ) -> Said;
+    /// Appends a mark.
+    fn mark(&mut self, _mark: &Mark<'_>, _out: &mut Vec<u8>) -> Said {
+        Said::No
+    }
     fn end(&mut self, state: &State, names: &Names, out: &mut Vec<u8>);
 }
 
@@ -149,6 +159,22 @@ impl<W: Write> TraceWriter<W> {
             self.unsaid.events += 1;
         }
         self.state.follow(event);
+        self.spill()
+    }
+
+    /// Writes a mark beside the events, which need not be written yet. Marks of a track come in the
+    /// order of their begins. Only Perfetto's form has words for them.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn mark(&mut self, mark: &Mark<'_>) -> io::Result<()> {
+        if self.form.mark(mark, &mut self.buffer) == Said::No {
+            self.unsaid.marks += 1;
+        }
+        self.spill()
+    }
+
+    fn spill(&mut self) -> io::Result<()> {
         if self.buffer.len() >= BUFFER {
             self.out.write_all(&self.buffer)?;
             self.buffer.clear();

@@ -69,13 +69,19 @@ impl Auditor {
             return;
         }
         if !is_beside {
-            self.idleness.end();
+            self.end_episode();
             return;
         }
         if let (Some(idle), Some(busy)) = (self.track.idle.first(), self.track.crowded.first())
             && let Some(&task) = self.track.cpus[busy.index()].waiting.last()
         {
             self.idleness.begin(time, idle, busy, task);
+        }
+    }
+
+    pub(super) fn end_episode(&mut self) {
+        if let Some(episode) = self.idleness.end() {
+            self.history.episode(episode);
         }
     }
 

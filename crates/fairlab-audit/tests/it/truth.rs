@@ -181,6 +181,7 @@ fn the_history_adds_up_to_the_books() {
             }
             let woken = audit.history.waits.iter().filter(|wait| wait.is_woken);
             assert_eq!(woken.count() as u64, audit.delays.all.delay.count());
+            assert_eq!(audit.history.episodes.len() as u64, audit.idleness.episodes);
             assert_eq!(audit.history.cut, None);
         }
     }
@@ -199,7 +200,7 @@ fn a_history_stops_at_its_limit_and_says_when() {
     };
     let (whole, part) = (with(usize::MAX), with(100));
     let cut = part.cut.unwrap();
-    let kept = part.stretches.len() + part.waits.len() + part.moves.len();
+    let kept = part.stretches.len() + part.waits.len() + part.moves.len() + part.episodes.len();
     // What runs at the cut is kept up to it, and one event may end a stretch and a wait.
     assert!(kept <= 101 + machine.cpus().len(), "{kept}");
     assert!(part.stretches.iter().all(|stretch| stretch.to <= cut));

@@ -43,6 +43,10 @@ pub struct AuditVerb {
     /// Fail with exit code 1 unless this holds, see below; may be given several times
     #[arg(long, value_name = "METRIC<VALUE", value_parser = crate::commands::audit::check::parse)]
     pub check: Vec<crate::commands::audit::check::Check>,
+    /// Write every placement with its verdict to FILE, a row each, for SQL. `-o FILE.parquet` does
+    /// the same; `-o FILE.pftrace` writes the trace for Perfetto, with the findings on tracks
+    #[arg(long, value_name = "FILE")]
+    pub parquet: Option<std::path::PathBuf>,
     #[command(flatten)]
     pub html: super::report::HtmlArgs,
     #[command(flatten)]

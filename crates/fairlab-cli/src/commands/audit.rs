@@ -4,6 +4,7 @@ pub mod check;
 mod json;
 mod machine;
 pub mod text;
+mod tracks;
 mod what_if;
 
 use std::collections::BTreeMap;
@@ -44,13 +45,19 @@ impl Findings {
 
 /// Audits a trace.
 pub fn run(args: &AuditVerb) -> Result<ExitCode> {
-    let (file, output) = args.output.beside(&["html"]);
-    let html = args.html.html.as_deref().or(file);
+    // What has a form of its own stands beside the answer.
+    let (page, output) = args.output.beside(&["html"]);
+    let (tracks, output) = output.beside(&["pftrace", "perfetto-trace"]);
+    let (rows, output) = output.beside(&["parquet"]);
+    let html = args.html.html.clone().or(page);
+    let parquet = args.parquet.clone().or(rows);
     let format = output.format()?;
-    let mut options = match html {
-        Some(_) => report::options(args.html.timeline),
-        None => AuditOptions::default(),
+    let mut options = if html.is_some() || tracks.is_some() {
+        report::options(args.html.timeline)
+    } else {
+        AuditOptions::default()
     };
+    options.every_placement |= parquet.is_some();
     options.keep = options.keep.max(args.worst);
     options.ping_pong = Nanos(args.ping_pong_ms.saturating_mul(1_000_000));
     let mut findings = audit(&args.trace, args.machine.as_deref(), options)?;
@@ -60,7 +67,13 @@ pub fn run(args: &AuditVerb) -> Result<ExitCode> {
         what_if::ask(&mut findings.recording, &findings.traced, &args.what_if)?
     };
     if let Some(path) = html {
-        report::write(path, &report::of_traces(&[&findings]))?;
+        report::write(&path, &report::of_traces(&[&findings]))?;
+    }
+    if let Some(path) = parquet {
+        report::write_verdicts(&path, &findings)?;
+    }
+    if let Some(path) = tracks {
+        tracks::write(&path, &mut findings)?;
     }
     let failed: Vec<_> = args
         .check

@@ -68,7 +68,7 @@ pub fn run(args: &CompareVerb) -> Result<ExitCode> {
         );
     };
     let (file, output) = args.output.beside(&["html"]);
-    let html = args.html.html.as_deref().or(file);
+    let html = args.html.html.clone().or(file);
     let format = output.format()?;
     let machine = args.machine.load()?;
     let workload = args.workload.load(&machine)?.workload;
@@ -103,7 +103,7 @@ pub fn run(args: &CompareVerb) -> Result<ExitCode> {
         outcomes,
     };
     if let Some(path) = html {
-        page::write(path, &comparison, &plan)?;
+        page::write(&path, &comparison, &plan)?;
     }
     let mut out = output.open()?;
     match format {

@@ -42,16 +42,18 @@ pub fn run(args: &ReportVerb) -> Result<ExitCode> {
     if args.output.json {
         bail!("a report is a page: use -o FILE.html, or `fairlab audit --json` for numbers");
     }
+    if let Some(path) = &args.output.output
+        && args.output.beside(&["html", "htm"]).0.is_none()
+    {
+        bail!("cannot write {}: a report ends in .html", path.display());
+    }
     let runs = args.runs.iter().zip(machines);
     let findings: Vec<Findings> = runs
         .map(|(trace, machine)| audit(trace, machine, options(args.timeline)))
         .collect::<Result<_>>()?;
     let page = of_traces(&findings.iter().collect::<Vec<_>>());
     match &args.output.output {
-        Some(path) => match path.extension().and_then(|suffix| suffix.to_str()) {
-            Some("html" | "htm") => write(path, &page)?,
-            _ => bail!("cannot write {}: a report ends in .html", path.display()),
-        },
+        Some(path) => write(path, &page)?,
         None => {
             let mut out = args.output.open()?;
             page.write(&mut out)?;
@@ -63,12 +65,26 @@ pub fn run(args: &ReportVerb) -> Result<ExitCode> {
 
 /// Writes `page` to the file at `path`.
 pub fn write(path: &Path, page: &Page<'_>) -> Result<()> {
-    let create = || -> std::io::Result<()> {
+    create(path, |out| page.write(out))
+}
+
+/// Writes every placement of a trace to the Parquet file at `path`.
+pub fn write_verdicts(path: &Path, findings: &Findings) -> Result<()> {
+    create(path, |out| {
+        fairlab_report::write_verdicts(&of_trace(findings), out)
+    })
+}
+
+fn create(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+) -> Result<()> {
+    let all = || -> std::io::Result<()> {
         let mut out = BufWriter::new(File::create(path)?);
-        page.write(&mut out)?;
+        write(&mut out)?;
         out.flush()
     };
-    create().with_context(|| format!("cannot write {}", path.display()))
+    all().with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// What makes a page again, with what the caller says.

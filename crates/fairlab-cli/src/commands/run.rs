@@ -184,11 +184,11 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
     // Traces and pages are no forms of the answer: with `-o FILE.pftrace` it goes to standard output.
     let (file, output) = args.output.beside(&["pftrace", "perfetto-trace"]);
     let (trace, output) = match &args.trace {
-        Some(path) => (Some(path.as_path()), args.output.clone()),
+        Some(path) => (Some(path.clone()), args.output.clone()),
         None => (file, output),
     };
     let (file, output) = output.beside(&["html"]);
-    let html = args.html.html.as_deref().or(file);
+    let html = args.html.html.clone().or(file);
     let format = output.format()?;
     let plan = Plan {
         machine: &machine,
@@ -207,9 +207,11 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
             count: args.explain_count,
         },
         trace: trace
-            .map(|path| TraceFile::create(path, args, &machine, workload))
+            .map(|path| TraceFile::create(&path, args, &machine, workload))
             .transpose()?,
-        page: html.map(|_| Watched::new(&machine, workload, args.html.timeline)),
+        page: html
+            .as_ref()
+            .map(|_| Watched::new(&machine, workload, args.html.timeline)),
     };
     let outcome = &single(&plan, args.explain, &mut watch)?;
     if let Some(trace) = watch.trace {
@@ -220,7 +222,7 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
         let facts = [("seed", args.seed.seed.to_string())];
         let kernel = &args.kernel.kernel;
         report::write(
-            path,
+            &path,
             &Page {
                 title: format!("{} under {kernel}", workload.description),
                 origin: report::origin("the same run gives the same page"),

@@ -16,5 +16,6 @@ mod help;
 mod kernels;
 mod layout;
 mod machines;
+mod report;
 mod stats;
 mod workloads;

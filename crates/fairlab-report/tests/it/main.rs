@@ -5,3 +5,4 @@ mod browser;
 mod opened;
 mod page;
 mod runs;
+mod verdicts;

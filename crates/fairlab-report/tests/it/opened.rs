@@ -26,14 +26,16 @@ const COLOURED: &str = "(() => { const c = document.querySelector('canvas.main')
 
 const WINDOW: &str = "document.getElementById('window').textContent";
 
-/// Waits until all is drawn anew after `act`.
+/// Waits until all is drawn anew after `act`, and nothing more is to be drawn.
 fn redrawn(browser: &mut Browser, act: impl FnOnce(&mut Browser)) {
+    const CALM: &str = "document.documentElement.dataset.calm === 'yes'";
+    browser.wait(CALM);
     let drawn = browser
         .ask("document.documentElement.dataset.drawn")
         .to_string();
     act(browser);
     browser.wait(&format!(
-        "document.documentElement.dataset.drawn !== {drawn}"
+        "{CALM} && document.documentElement.dataset.drawn !== {drawn}"
     ));
 }
 

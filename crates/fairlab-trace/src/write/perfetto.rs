@@ -10,7 +10,9 @@
 use fairlab_event::{EventKind, SchedEvent};
 use fairlab_units::CpuId;
 
+use super::mark::Mark;
 use super::state::{Comm, Printed, State, push_number};
+use super::tracks::Tracks;
 use super::{About, Form, Said};
 use crate::names::Names;
 use crate::state;
@@ -29,6 +31,7 @@ pub(super) struct Perfetto {
     bundles: Vec<Bundle>,
     /// The fields of the event that is being written.
     scratch: Vec<u8>,
+    tracks: Tracks,
 }
 
 #[derive(Default)]
@@ -62,7 +65,7 @@ fn varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-fn number(out: &mut Vec<u8>, field: u32, value: u64) {
+pub(super) fn number(out: &mut Vec<u8>, field: u32, value: u64) {
     varint(out, u64::from(field) << 3);
     varint(out, value);
 }
@@ -72,7 +75,7 @@ fn signed(out: &mut Vec<u8>, field: u32, value: i64) {
     number(out, field, value.cast_unsigned());
 }
 
-fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
+pub(super) fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
     varint(out, u64::from(field) << 3 | 2);
     varint(out, value.len() as u64);
     out.extend_from_slice(value);
@@ -274,6 +277,11 @@ impl Form for Perfetto {
         if bundle.events.len() >= BUNDLE {
             bundle.flush(index, out);
         }
+        Said::Yes
+    }
+
+    fn mark(&mut self, mark: &Mark<'_>, out: &mut Vec<u8>) -> Said {
+        self.tracks.mark(mark, out);
         Said::Yes
     }
 
