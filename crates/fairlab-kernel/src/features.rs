@@ -194,6 +194,7 @@ Placement {
     EAS_ALL_DOMAINS             "xx....." "energy-aware placement counts prev among the spare candidates"
     TTWU_QUEUE                  "xxxxxxx" "remote wakeups are queued on the target's list"
     TTWU_QUEUE_IDLE             "...xxxx" "an idle target inside the LLC is woken through its list as well"
+    TTWU_QUEUE_DELAYED          "......." "a wakeup of a task whose dequeue is delayed goes through the list of its CPU; a patch of 2025 that no release here has"
     AFFINITY_DISTRIBUTE         "..xxxxx" "tasks driven off their CPU by a change of affinity are spread over the allowed ones in turn (v5.7, from memory); before, all go to the first"
     NUMA_BALANCING              "......." "memory is scanned, faults say where it is, and tasks and pages move together; kernels switch it on where there are several nodes, here it is asked for, since it needs a model of memory"
     NUMA_MOVE_TO_SPARE          "..xxxxx" "NUMA balancing moves a task to a node with spare capacity by counting tasks, prefers idle cores, and stops at a good place (v5.7, from memory); before, by load alone"

@@ -2,9 +2,11 @@
 
 use fairlab_policy::WakeFlags;
 use fairlab_runqueue::Change;
+use fairlab_topology::Distances;
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
-use fairlab_workload::{FutexId, MetricId, Op, PipeId, ProgramId, Span};
+use fairlab_workload::{Channel, FutexId, MetricId, Op, PipeId, ProgramId, Span};
 
+use crate::costs::CostTable;
 use crate::engine::Engine;
 use crate::loops::LoopRow;
 use crate::task::Phase;
@@ -333,8 +335,11 @@ impl Engine<'_> {
             return Step::Sleep;
         }
         pipe.messages += 1;
+        let last_user = pipe.used_by.replace(cpu);
+        pipe.written_by = Some(cpu);
         let cost = self.costs.write(pipe.spec.channel);
-        let cost = Span::around(cost, COPY_SPREAD).sample(&mut task.rng);
+        let cost = Span::around(cost, COPY_SPREAD).sample(&mut task.rng)
+            + shared_lines(&self.costs, &self.distances, last_user, cpu);
         task.overhead += cost;
         let flags = if pipe.spec.sync { WakeFlags::SYNC } else { 0 };
         if let Some(reader) = pipe.readers.pop_front() {
@@ -354,8 +359,11 @@ impl Engine<'_> {
             return Step::Sleep;
         }
         pipe.messages -= 1;
+        let (last_user, writer) = (pipe.used_by.replace(cpu), pipe.written_by);
         let cost = self.costs.read(pipe.spec.channel);
-        let cost = Span::around(cost, COPY_SPREAD).sample(&mut task.rng);
+        let cost = Span::around(cost, COPY_SPREAD).sample(&mut task.rng)
+            + shared_lines(&self.costs, &self.distances, last_user, cpu)
+            + written_bytes(&self.costs, &self.distances, writer, cpu, pipe.spec.channel);
         task.overhead += cost;
         let flags = if pipe.spec.sync { WakeFlags::SYNC } else { 0 };
         if pipe.messages <= pipe.spec.wake_writers_at {
@@ -389,4 +397,30 @@ impl Engine<'_> {
             self.wakeup_delay.push((self.now - woken).0);
         }
     }
+}
+
+/// Fetching a pipe or socket that `last` used to `cpu`.
+fn shared_lines(
+    costs: &CostTable,
+    distances: &Distances,
+    last: Option<CpuId>,
+    cpu: CpuId,
+) -> Nanos {
+    last.map_or(Nanos::ZERO, |last| {
+        costs.shared_object[distances.between(last, cpu) as usize]
+    })
+}
+
+/// Fetching the bytes of a message that `writer` wrote to `cpu`.
+fn written_bytes(
+    costs: &CostTable,
+    distances: &Distances,
+    writer: Option<CpuId>,
+    cpu: CpuId,
+    channel: Channel,
+) -> Nanos {
+    writer.map_or(Nanos::ZERO, |writer| {
+        let per_kib = costs.refill[distances.between(writer, cpu) as usize];
+        Nanos(channel.bytes().saturating_mul(per_kib.0) >> 10)
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fairlab_units::{TaskId, Timestamp};
+use fairlab_units::{CpuId, TaskId, Timestamp};
 use fairlab_workload::{FutexId, PipeSpec, Workload};
 
 /// A futex word: a kept post, or a waiter.
@@ -18,6 +18,9 @@ pub(crate) struct Futex {
 pub(crate) struct Pipe {
     pub(crate) spec: PipeSpec,
     pub(crate) messages: u32,
+    /// Who used it last, and who wrote the last message.
+    pub(crate) used_by: Option<CpuId>,
+    pub(crate) written_by: Option<CpuId>,
     pub(crate) readers: VecDeque<TaskId>,
     pub(crate) writers: VecDeque<TaskId>,
 }
@@ -70,6 +73,8 @@ impl Resources {
                 .map(|spec| Pipe {
                     spec: *spec,
                     messages: 0,
+                    used_by: None,
+                    written_by: None,
                     readers: VecDeque::new(),
                     writers: VecDeque::new(),
                 })

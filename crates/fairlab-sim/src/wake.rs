@@ -45,28 +45,31 @@ impl Engine<'_> {
         let entity = self.world.tasks[id.index()].entity;
         if self.world.ents[entity].is_delayed() {
             // Still on its queue: no placement.
-            self.note_found(id, prev);
+            let found = self.missed(id, prev);
+            if self.world.kernel.has(Feature::TTWU_QUEUE_DELAYED) && this != prev {
+                let cost = self.costs.wakeup.saturating_sub(self.costs.wake_list);
+                self.charge_before_ipi(this, cost);
+                self.moved[id.index()] = false;
+                return self.queue_wakeup(Arrival { task: id, found }, this, prev);
+            }
+            self.count_found(found);
             self.charge_before_ipi(this, self.costs.wakeup);
             return self.activate(id, prev, this, EnqueueFlags::WAKEUP, false);
         }
         let target = self.place(id, this, prev, flags | WakeFlags::TTWU, in_task);
         let found = self.missed(id, target);
-        self.charge_before_ipi(this, self.costs.wakeup);
+        let uses_list = self.uses_wake_list(this, target);
+        // Who only puts the task on a list leaves the enqueue to the target.
+        let saved = if uses_list {
+            self.costs.wake_list
+        } else {
+            Nanos::ZERO
+        };
+        self.charge_before_ipi(this, self.costs.wakeup.saturating_sub(saved));
         self.move_sleeper(this, id, target);
         let migrated = target != prev;
-        if self.uses_wake_list(this, target) {
-            let task = &mut self.world.tasks[id.index()];
-            task.woken_at = Some(self.now);
-            task.enter(Phase::Waking, self.now);
-            let first = self.world.cpus[target].wake_list.is_empty();
-            let arrival = Arrival { task: id, found };
-            self.world.cpus[target].wake_list.push(arrival);
-            self.note_idle(target);
-            if first {
-                let delay = self.ipi(this, target);
-                self.queue
-                    .push(self.now + delay, Due::WakeList { cpu: target });
-            }
+        if uses_list {
+            self.queue_wakeup(Arrival { task: id, found }, this, target);
         } else {
             self.count_found(found);
             let flags = EnqueueFlags {
@@ -75,6 +78,21 @@ impl Engine<'_> {
                 migrated,
             };
             self.activate(id, target, this, flags, false);
+        }
+    }
+
+    /// Puts a wakeup on the list of `target`, which takes it in by itself (`ttwu_queue_wakelist`).
+    fn queue_wakeup(&mut self, arrival: Arrival, this: CpuId, target: CpuId) {
+        let task = &mut self.world.tasks[arrival.task.index()];
+        task.woken_at = Some(self.now);
+        task.enter(Phase::Waking, self.now);
+        let first = self.world.cpus[target].wake_list.is_empty();
+        self.world.cpus[target].wake_list.push(arrival);
+        self.note_idle(target);
+        if first {
+            let delay = self.ipi(this, target);
+            self.queue
+                .push(self.now + delay, Due::WakeList { cpu: target });
         }
     }
 
@@ -91,7 +109,9 @@ impl Engine<'_> {
                 new: false,
                 migrated: self.moved[id.index()],
             };
-            self.activate(id, cpu, cpu, flags, false);
+            // The balancer may have moved a sleeper whose dequeue was delayed.
+            let on = self.world.tasks[id.index()].cpu;
+            self.activate(id, on, cpu, flags, false);
         }
         self.resume(cpu);
     }
@@ -323,6 +343,7 @@ impl Engine<'_> {
         let now = self.now;
         let idle_before = self.world.cpus[cpu].curr.is_none();
         self.take_lock(cpu, this);
+        self.share_runqueue(cpu, this);
         let target = &mut self.world.cpus[cpu];
         let task = &mut self.world.tasks[id.index()];
         let resched = target.queue.enqueue(&mut self.world.ents, task, flags, now);
@@ -360,6 +381,17 @@ impl Engine<'_> {
         };
         self.collect_left(cpu);
         self.request(cpu, this, resched);
+    }
+
+    /// `this` writes the runqueue of `cpu`: it fetches the lines, and `cpu` fetches them back when it
+    /// switches next.
+    fn share_runqueue(&mut self, cpu: CpuId, this: CpuId) {
+        let cost = self.costs.shared_object[self.distances.between(this, cpu) as usize];
+        if cost > Nanos::ZERO {
+            self.charge_before_ipi(this, cost);
+            self.counts.scheduler += cost;
+            self.world.cpus[cpu].debt += cost;
+        }
     }
 
     /// Asks `cpu` to reschedule, on behalf of `this`.

@@ -3,7 +3,7 @@
 use fairlab_experiment::{Outcome, Plan, execute};
 use fairlab_kernel::Kernel;
 use fairlab_machines::{LoadOptions, load};
-use fairlab_sim::{Counts, SimOptions};
+use fairlab_sim::Counts;
 use fairlab_stats::{Comparison, ComparisonOptions, Direction, Sample};
 use fairlab_topology::Machine;
 use fairlab_units::Nanos;
@@ -197,7 +197,7 @@ fn run_point(
         kernels: prepared.kernels.to_vec(),
         runs: options.runs,
         seed: options.seed,
-        costs: SimOptions::new(prepared.kernels[0], 0).costs,
+        costs: None,
         ask_beside: false,
         clock: None,
         threads: options.threads,

@@ -3,13 +3,14 @@
 use fairlab_stats::{Comparison, Verdict as Proven};
 
 use crate::agreement::EFFECT_THRESHOLD;
+use crate::run::effect;
 
 /// What a simulated effect says about a published one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// A difference is proven, in the published direction.
     Agrees,
-    /// No difference is proven.
+    /// No difference is proven, or one that is too small to count.
     NotProven,
     /// A difference is proven, in the other direction.
     Disagrees,
@@ -48,7 +49,11 @@ impl Verdict {
     /// The verdict on `simulated`, where `published` was measured.
     #[must_use]
     pub fn of(published: Option<f64>, is_control: bool, simulated: &Comparison) -> Self {
-        let proven = simulated.verdict();
+        let proven = if is_negligible(simulated) {
+            Proven::NoDifferenceProven
+        } else {
+            simulated.verdict()
+        };
         match (is_control, proven) {
             (true, Proven::NoDifferenceProven) => return Self::ControlHolds,
             (true, _) => return Self::ControlBroken,
@@ -63,4 +68,12 @@ impl Verdict {
             _ => Self::Small,
         }
     }
+}
+
+/// Simulated runs vary so little that a difference of next to nothing can be proven. Below this part of the
+/// baseline it stands for no published effect, and breaks no control.
+const NEGLIGIBLE: f64 = EFFECT_THRESHOLD / 10.0;
+
+fn is_negligible(simulated: &Comparison) -> bool {
+    effect(simulated).is_some_and(|[estimate, _, _]| estimate.abs() < NEGLIGIBLE)
 }

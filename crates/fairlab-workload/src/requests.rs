@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   client:  Begin, think, Write(request), Read(reply), End      (tbench, *_RR, oltp)
+//!            tbench, *_RR: after a barrier that all clients meet at
 //!   server:  Read(request), work, Write(reply)
 //!   stream:  client Writes without end, server Reads             (*_STREAM)
 //! ```
@@ -72,7 +73,11 @@ pub(crate) fn tbench(options: &Options, description: &str) -> Result<Workload, O
     Ok(pair.workload(description, report, clients, runtime))
 }
 
-/// Clients and servers in pairs.
+/// Time to start a process, about a fork, and time until the started ones run steadily; neither is measured.
+const STARTING: Nanos = Nanos(70_000);
+const SETTLING: Nanos = Nanos(3_000_000);
+
+/// Clients and servers in pairs. The clients begin together, when all have been started.
 struct Pair {
     client: &'static str,
     server: &'static str,
@@ -83,8 +88,10 @@ struct Pair {
 
 impl Pair {
     fn workload(&self, description: &str, report: Report, pairs: u64, runtime: Nanos) -> Workload {
-        let end = End::After(runtime);
-        let mut w = WorkloadBuilder::new(description.to_string(), report, end);
+        let warmup = Nanos(SETTLING.0 + 2 * pairs * STARTING.0);
+        let end = End::After(warmup + runtime);
+        let mut w = WorkloadBuilder::new(description.to_string(), report, end).warmup(warmup);
+        let ready = w.barrier(pairs as u32 + 1);
         let metric = w.metric(Metric {
             name: "transaction".into(),
             title: "Transactions".into(),
@@ -102,6 +109,7 @@ impl Pair {
                 });
             let client = ProgramBuilder::new(self.client)
                 .process(2 + 2 * pair)
+                .op(Op::Barrier(ready))
                 .repeat(0, |p| {
                     p.op(Op::Begin(metric))
                         .op(Op::Run(self.think))
@@ -112,7 +120,7 @@ impl Pair {
             let (server, client) = (w.program(server.build()), w.program(client.build()));
             main = main.op(Op::Fork(server)).op(Op::Fork(client));
         }
-        let main = w.program(main.build());
+        let main = w.program(main.op(Op::Barrier(ready)).build());
         w.start(main);
         w.build()
     }

@@ -130,6 +130,20 @@ pub enum Channel {
     },
 }
 
+impl Channel {
+    /// Bytes of a message; 0 where only its cost is stated.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::Pipe { bytes }
+            | Self::Unix { bytes }
+            | Self::Tcp { bytes }
+            | Self::Udp { bytes } => bytes,
+            Self::Stated { .. } => 0,
+        }
+    }
+}
+
 /// A bounded queue of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipeSpec {

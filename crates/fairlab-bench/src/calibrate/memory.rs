@@ -44,8 +44,7 @@ pub(super) fn measure(options: &CalibrateOptions, places: &Places) -> Result<Mem
     refill(places, &mut memory)?;
     siblings(places, &mut memory)?;
     bandwidth(places, &mut memory)?;
-    let rest =
-        "tick, wake_list, mask_word, group_cpu, migrate_task, lock_hold, remote_memory, page_*";
+    let rest = "tick, wake_list, shared_object, mask_word, group_cpu, migrate_task, lock_hold, remote_memory, page_*";
     memory.lacks(rest, "no program can time them from outside the kernel");
     memory.lacks(
         "working_set, task_state",

@@ -76,6 +76,11 @@ const ARM64_SERVER: &[Differs] = &[
         "Core-to-core latencies of Kunpeng 920 and Neoverse N1: 30 ns in a cluster, 50 to 60 ns in a node, 200 ns and more across; half overlaps.",
     ),
     differs(
+        "shared_object",
+        &[0, 40, 120, 230, 450, 900],
+        "Eight lines at the same latencies, of which half overlaps.",
+    ),
+    differs(
         "refill",
         &[0, 0, 20, 55, 130, 260],
         "Reads of lines with 4 outstanding misses at LLC latencies of 30 to 40 ns and memory latencies of 100 to 120 ns.",
@@ -171,6 +176,11 @@ const POWER: &[Differs] = &[
         "probe",
         &[1, 6, 15, 30, 55, 120],
         "Core-to-core latencies of Power9: L3 regions of the chip at 30 to 60 ns, 200 ns and more across.",
+    ),
+    differs(
+        "shared_object",
+        &[0, 50, 130, 240, 480, 960],
+        "Lines of 128 bytes, so fewer of them, at the same latencies.",
     ),
     differs(
         "smt_speed",

@@ -80,6 +80,10 @@ table! {
     /// Reading a line that another CPU wrote (its runqueue) while searching.
     probe: ByDistance = far([1, 4, 10, 18, 40, 80]), Ns, FAR,
         "Core-to-core latencies of 20 to 40 ns in an LLC, 60 to 100 ns in a node, 110 to 200 ns across; about half overlaps with other reads.";
+    /// Fetching the lines of an object that another CPU wrote last: of a runqueue on which a task is queued, of a
+    /// pipe or socket.
+    shared_object: ByDistance = far([0, 40, 120, 180, 400, 720]), Ns, FAR,
+        "Eight lines (lock, queue, wait queue, counts; lock, clock, averages, tree) at core-to-core latencies of 10, 30, 45, 100 and 180 ns, of which half overlaps.";
     /// An operation on a CPU mask, per 64-bit word.
     mask_word: Nanos = Nanos(2), Ns, ONE,
         "A read, an operation and a write that hit the first cache.";

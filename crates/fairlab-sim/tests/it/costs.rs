@@ -172,17 +172,19 @@ fn ping_pong(a: u32, b: u32, set: u32, us: u64) -> WorkloadBuilder {
 #[test]
 fn a_near_interrupt_costs_less_than_a_far_one() {
     let machine = grid(2, 1, 2, 1);
-    let end = |b| {
-        simulate(&machine, CostTable::default(), ping_pong(0, b, 1, 10))
-            .end
-            .0
+    let end = |b, costs| simulate(&machine, costs, ping_pong(0, b, 1, 10)).end.0;
+    let interrupts_only = CostTable {
+        shared_object: [Nanos::ZERO; 6],
+        ..CostTable::default()
     };
-    let same_llc = end(1);
-    let other_node = end(2);
     // Two interrupts per message to and fro, 0.9 us further each.
     let expected = 100 * 2 * 900;
-    let more = other_node - same_llc;
+    let more = end(2, interrupts_only.clone()) - end(1, interrupts_only.clone());
     assert!(more > expected / 2 && more < 2 * expected, "{more}");
+    // With the lines of pipes and runqueues it is more, and on one CPU they cost nothing.
+    let lines_too = end(2, CostTable::default()) - end(1, CostTable::default());
+    assert!(lines_too > more, "{lines_too} {more}");
+    assert_eq!(end(0, CostTable::default()), end(0, interrupts_only));
 }
 
 #[test]
