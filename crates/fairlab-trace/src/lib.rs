@@ -81,5 +81,4 @@ pub use metadata::{CacheShare, CpuPlace, Format, Metadata, NodeCpus, Snapshot, T
 pub use names::Names;
 pub use recording::{Recording, from_bytes, open, open_many};
 pub use trace_dat::{CpuPages, TraceDatFile};
-pub use write::{About, TraceWriter, Unsaid, WriteFormat};
 pub use write::{About, Mark, MarkValue, TraceWriter, Unsaid, WriteFormat};
