@@ -51,7 +51,7 @@ fn report(args: &RecordVerb, recorded: &Recorded) -> Result<()> {
     let lost = recorded.lost.iter();
     let lost = Vec::from_iter(lost.map(|loss| json!({ "cpu": loss.cpu.0, "events": loss.events })));
     out.json(&json!({
-        "file": args.output,
+        "file": args.output.display().to_string(),
         "bytes": recorded.bytes,
         "lost": lost,
         "missing_events": recorded.missing,
