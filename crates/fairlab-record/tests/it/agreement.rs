@@ -43,6 +43,17 @@ fn switches(path: &Path) -> Option<Vec<Switch>> {
     (recording.ledger().nr_losses() == 0).then_some(switches)
 }
 
+/// From when to when all CPUs were recorded: recorders begin and end with one CPU after the other.
+fn span(switches: &[Switch]) -> Option<(u64, u64)> {
+    let mut by_cpu = BTreeMap::new();
+    for &(time, cpu, ..) in switches {
+        by_cpu.entry(cpu).or_insert((time, time)).1 = time;
+    }
+    let begin = by_cpu.values().map(|(first, _)| *first).max()?;
+    let end = by_cpu.values().map(|(_, last)| *last).min()?;
+    Some((begin, end))
+}
+
 /// The first time from `from` on with no switch near it.
 fn quiet(switches: &[Switch], from: u64) -> Option<u64> {
     let times = switches
@@ -89,7 +100,9 @@ fn three_recorders_of_one_moment_tell_of_the_same_switches() {
         }
     };
     let (ours, perfs, trace_cmds) = (file("ours.dat"), file("perf.data"), file("trace-cmd.dat"));
-    let nap = ["sleep", "1"];
+    let done = file("done");
+    let until = format!("until test -e {}; do sleep 0.05; done", done.0.display());
+    let nap = ["sh", "-c", until.as_str()];
     let others = [
         start(
             "perf",
@@ -105,7 +118,7 @@ fn three_recorders_of_one_moment_tell_of_the_same_switches() {
         ),
     ];
     // They need some time to begin.
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(700));
     let options = RecordOptions {
         output: ours.0.clone(),
         buffer_kb: 8192,
@@ -121,7 +134,9 @@ fn three_recorders_of_one_moment_tell_of_the_same_switches() {
     let load =
         "for i in 1 2 3 4 5 6 7 8; do (sleep 0.02; true) & echo $i | cat >/dev/null; done; wait";
     let command = ["sh", "-c", load].map(str::to_owned);
-    record(&tracefs, &options, &command, &AtomicBool::new(false)).unwrap();
+    let recorded = record(&tracefs, &options, &command, &AtomicBool::new(false));
+    std::fs::write(&done.0, "").unwrap();
+    recorded.unwrap();
     let Some(ours) = switches(&ours.0) else {
         eprintln!("skipped: events were lost");
         return;
@@ -136,12 +151,12 @@ fn three_recorders_of_one_moment_tell_of_the_same_switches() {
             eprintln!("skipped: events were lost at {}", output.0.display());
             continue;
         };
-        let begin = ours.first().zip(theirs.first()).map(|(a, b)| a.0.max(b.0));
-        let end = ours.last().zip(theirs.last()).map(|(a, b)| a.0.min(b.0));
-        let (Some(begin), Some(end)) = (begin, end) else {
+        let (Some(of_ours), Some(of_theirs)) = (span(&ours), span(&theirs)) else {
             eprintln!("skipped: no switches at {}", output.0.display());
             continue;
         };
+        let begin = of_ours.0.max(of_theirs.0);
+        let end = of_ours.1.min(of_theirs.1);
         let Some(from) = quiet(&ours, begin + MARGIN_NS) else {
             eprintln!("skipped: no quiet moment at the beginning");
             continue;

@@ -42,7 +42,7 @@ fn a_command_is_recorded_and_nothing_stays_behind() {
 
     let mut recording = fairlab_trace::open(&output).unwrap();
     let mut execs = 0;
-    while let Some(event) = recording.next() {
+    for event in recording.by_ref() {
         execs += u32::from(matches!(event.kind, EventKind::Exec { .. }));
     }
     // The shell and its sleeps.
