@@ -15,6 +15,8 @@
 //!   deterministic, and what was measured around them kept apart.
 //! * `report` draws what `audit` kept, and nothing else: a page about a recording and one about a
 //!   simulated run come the same way. It knows neither the simulator nor formats of traces.
+//! * `replay` turns events into a workload. It reads the simulator's table of costs, because what a
+//!   simulated run will charge for has to be taken out of the recorded times first.
 //! * Floats begin in `stats`, formats and the host in layer 4, and nothing below depends on them.
 //! * Layers 0 to 2 have no dependency from outside, and `sim` one that only derives error messages,
 //!   so nothing outside can change what they decide. The crates marked `no_std` need no operating
@@ -111,6 +113,7 @@ const RESULTS: &str = "fairlab-results";
 const TRACE: &str = "fairlab-trace";
 const VIEWS: &str = "fairlab-views";
 const RECORD: &str = "fairlab-record";
+const REPLAY: &str = "fairlab-replay";
 const LAYOUT: &str = "fairlab-layout";
 const REPORT: &str = "fairlab-report";
 const VALIDATE: &str = "fairlab-validate";
@@ -148,6 +151,7 @@ pub const ARROWS: &[Row] = &[
     row(4, TRACE,         &[UNITS, EVENT]).and_others(),
     row(4, VIEWS,         &[UNITS, EVENT, TRACE]),
     row(4, RECORD,        &[UNITS, TRACE]).and_others(),
+    row(4, REPLAY,        &[UNITS, TOPOLOGY, EVENT, WORKLOAD, SIM]),
     row(4, LAYOUT,        &[]).and_others(),
     row(4, REPORT,        &[UNITS, TOPOLOGY, EVENT, STATS, AUDIT]).and_others(),
     row(4, VALIDATE,      &[UNITS, KERNEL, TOPOLOGY, STATS, WORKLOAD, SIM, EXPERIMENT, WORKFILE, MACHINES]).and_others(),

@@ -1,0 +1,33 @@
+//! Recorded scheduling as a workload: who runs for how long, sleeps, and wakes whom.
+//!
+//! ```text
+//!   events ──> work       CPU time of each task at full speed, without what the kernel took
+//!      │
+//!      └─────> edges      who wakes whom, and what timers wake
+//!                │
+//!             recorder    one program per task ──> Workload
+//! ```
+//!
+//! # What is kept and what is not
+//! Each task becomes a program of its own. CPU time is kept as work: less what switches, wakeups, moves
+//! and forks took, and less what SMT siblings slowed it down by, both after the table of costs that the
+//! simulation will charge again. Sleeps that a task ended are waits for that task, and the waker
+//! posts at the same point of its own work: whoever gets there sooner lets the other begin sooner. Sleeps
+//! that a timer or a device ended are kept at their length, whenever they begin. Time that a task
+//! waited for a CPU is gone.
+//!
+//! # How a timer's wakeup is told from a task's
+//! Events do not tell whether code of a task or an interrupt woke a task. A wakeup on an idle CPU is an
+//! interrupt's. One on the CPU where the wakee slept may be either, since that is where its timers fire:
+//! it is the running task's when that task is seen to wake the same task from elsewhere, too, or when it
+//! makes most of its wakeups.
+//!
+//! # What this crate is not
+//! It reads no files and simulates nothing.
+
+mod edges;
+mod recorder;
+mod work;
+
+pub use edges::Edges;
+pub use recorder::{Recorded, Recorder};

@@ -1,0 +1,138 @@
+//! How much work tasks did: their time on CPUs, less what the kernel took and what siblings slowed.
+
+use std::collections::BTreeMap;
+
+use fairlab_sim::{CostTable, Distances};
+use fairlab_topology::Machine;
+use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
+
+/// What runs on a CPU.
+#[derive(Clone, Copy, Debug, Default)]
+struct Thread {
+    runs: Option<TaskId>,
+    idle_since: Timestamp,
+    /// Work is booked up to here.
+    booked: Timestamp,
+}
+
+/// Work and kernel time of a task.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    work: u64,
+    overhead: u64,
+}
+
+/// Books work.
+#[derive(Debug)]
+pub(crate) struct Work<'a> {
+    costs: &'a CostTable,
+    distances: Distances,
+    threads: BTreeMap<CpuId, Thread>,
+    /// CPUs of the core of each CPU.
+    cores: BTreeMap<CpuId, Vec<CpuId>>,
+    accounts: BTreeMap<TaskId, Account>,
+}
+
+impl<'a> Work<'a> {
+    pub fn new(machine: &Machine, costs: &'a CostTable) -> Self {
+        let online = || machine.cpus().iter().filter(|cpu| cpu.online);
+        let cores = online().map(|cpu| {
+            let core = online().filter(|other| other.core == cpu.core);
+            (cpu.id, core.map(|other| other.id).collect())
+        });
+        Self {
+            costs,
+            distances: Distances::of(machine),
+            threads: online().map(|cpu| (cpu.id, Thread::default())).collect(),
+            cores: cores.collect(),
+            accounts: BTreeMap::new(),
+        }
+    }
+
+    /// Is there such a CPU?
+    pub fn has(&self, cpu: CpuId) -> bool {
+        self.threads.contains_key(&cpu)
+    }
+
+    /// CPUs on which something runs.
+    pub fn busy(&self) -> Vec<CpuId> {
+        let busy = self
+            .threads
+            .iter()
+            .filter(|(_, thread)| thread.runs.is_some());
+        busy.map(|(cpu, _)| *cpu).collect()
+    }
+
+    /// The task that runs on `cpu`.
+    pub fn running(&self, cpu: CpuId) -> Option<TaskId> {
+        self.threads.get(&cpu)?.runs
+    }
+
+    /// Books what the core of `cpu` has done until `now`.
+    pub fn book(&mut self, cpu: CpuId, now: Timestamp) {
+        let Some(core) = self.cores.get(&cpu) else {
+            return;
+        };
+        let busy = core
+            .iter()
+            .filter(|thread| self.threads[thread].runs.is_some())
+            .count();
+        let speed = u64::from(self.costs.speed(busy.max(1)));
+        for thread in core {
+            let Some(thread) = self.threads.get_mut(thread) else {
+                continue;
+            };
+            let span = now.saturating_since(thread.booked).0;
+            thread.booked = now;
+            let Some(task) = thread.runs else { continue };
+            let account = self.accounts.entry(task).or_default();
+            let overhead = span.min(account.overhead);
+            account.overhead -= overhead;
+            let done = (u128::from(span - overhead) * u128::from(speed)) >> 10;
+            account.work = account
+                .work
+                .saturating_add(u64::try_from(done).unwrap_or(u64::MAX));
+        }
+    }
+
+    /// `cpu` runs `next` from `now` on.
+    pub fn switch(&mut self, cpu: CpuId, next: Option<TaskId>, now: Timestamp) {
+        self.book(cpu, now);
+        let Some(thread) = self.threads.get_mut(&cpu) else {
+            return;
+        };
+        let was_idle = thread.runs.is_none();
+        thread.runs = next;
+        match next {
+            Some(task) => {
+                let mut cost = self.costs.context_switch;
+                if was_idle {
+                    let idle = now.saturating_since(thread.idle_since);
+                    cost += self.costs.idle_exit_after(idle);
+                }
+                self.charge(task, cost);
+            }
+            None => thread.idle_since = now,
+        }
+    }
+
+    /// The kernel takes this much time of the task's.
+    pub fn charge(&mut self, task: TaskId, cost: Nanos) {
+        let overhead = &mut self.accounts.entry(task).or_default().overhead;
+        *overhead = overhead.saturating_add(cost.0);
+    }
+
+    /// The task moves.
+    pub fn moves(&mut self, task: TaskId, from: CpuId, to: CpuId) {
+        if self.has(from) && self.has(to) {
+            let distance = self.distances.between(from, to);
+            self.charge(task, self.costs.refill[distance as usize]);
+        }
+    }
+
+    /// Takes the work of the task since the last time.
+    pub fn take(&mut self, task: TaskId) -> Nanos {
+        let account = self.accounts.entry(task).or_default();
+        Nanos(std::mem::take(&mut account.work))
+    }
+}
