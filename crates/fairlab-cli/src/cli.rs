@@ -8,6 +8,7 @@ pub mod events;
 pub mod layout;
 pub mod live;
 pub mod record;
+pub mod replay;
 pub mod report;
 pub mod views;
 
@@ -60,6 +61,8 @@ pub enum Verb {
     Validate(validate::ValidateVerb),
     /// Find where a recorded kernel placed tasks badly, and what it cost
     Audit(audit::AuditVerb),
+    /// Let another kernel, or another machine, schedule the work of a recorded trace
+    Replay(replay::ReplayVerb),
     /// One HTML page about traces, to look at or to compare: timelines, delays, occupancy, findings
     Report(report::ReportVerb),
     /// Measure on this host, for real

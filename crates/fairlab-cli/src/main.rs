@@ -47,6 +47,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Compare(args) => commands::compare::run(&args),
         Verb::Validate(args) => commands::validate::run(&args),
         Verb::Audit(args) => commands::audit::run(&args),
+        Verb::Replay(args) => commands::replay::run(&args),
         Verb::Report(args) => commands::report::run(&args),
         Verb::Bench(args) => commands::bench::run(&args),
         Verb::Calibrate(args) => commands::calibrate::run(&args),

@@ -28,4 +28,13 @@ impl Latency {
             max_ns: histogram.max(),
         }
     }
+
+    /// The figures that tables show, with their names.
+    pub fn figures(&self) -> [(&'static str, Option<u64>); 3] {
+        [
+            ("p50", self.p50_ns),
+            ("p99", self.p99_ns),
+            ("max", self.max_ns),
+        ]
+    }
 }

@@ -13,6 +13,7 @@ pub mod live;
 pub mod machines;
 pub mod man;
 pub mod record;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod stats;

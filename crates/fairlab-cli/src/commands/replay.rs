@@ -1,0 +1,304 @@
+//! `fairlab replay`: recorded work, scheduled by another kernel or on another machine.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use fairlab::event::SchedEvent;
+use fairlab::sim::{CostTable, Observer, SimOptions, run as simulate};
+use fairlab::stats::table::{Align, Table};
+use fairlab::topology::domains::{BuildOptions, build};
+use fairlab::units::{Nanos, TaskId, Timestamp};
+use fairlab_audit::{Audit, AuditOptions, Auditor};
+use fairlab_machines::{LoadOptions, load};
+use fairlab_replay::{Edges, Recorded, Recorder};
+use fairlab_trace::EventKind;
+use serde::Serialize;
+
+use super::audit::{Findings, audit};
+use super::latency::Latency;
+use crate::cli::replay::ReplayVerb;
+use crate::output::{Format, Output};
+
+/// Simulated time after which a replay is given up: this many times the recording's length.
+const PATIENCE: u64 = 100;
+
+/// One side of the comparison.
+#[derive(Serialize)]
+struct Side {
+    elapsed_ns: u64,
+    running_ns: u64,
+    waiting_ns: u64,
+    switches: u64,
+    wakeups: u64,
+    migrations: u64,
+    delay: Latency,
+}
+
+#[derive(Serialize)]
+struct TaskRow {
+    task: String,
+    recorded_running_ns: u64,
+    replayed_running_ns: u64,
+    recorded_waiting_ns: u64,
+    replayed_waiting_ns: u64,
+    recorded_sleeping_ns: u64,
+    replayed_sleeping_ns: u64,
+}
+
+#[derive(Serialize)]
+struct Report {
+    fairlab: &'static str,
+    trace: String,
+    recorded_on: String,
+    recorded_on_known_from: String,
+    machine: String,
+    kernel: String,
+    seed: u64,
+    /// Wakeups that are waits for the task that made them.
+    edges: u64,
+    /// Wakeups that are the ends of sleeps.
+    sleeps: u64,
+    recorded: Side,
+    replayed: Side,
+    tasks: Vec<TaskRow>,
+}
+
+struct Watcher(Auditor);
+
+impl Observer for Watcher {
+    fn event(&mut self, event: &SchedEvent) {
+        self.0.event(event);
+    }
+}
+
+/// Replays a trace.
+pub fn run(args: &ReplayVerb) -> Result<ExitCode> {
+    let format = args.output.format()?;
+    let options = AuditOptions::default;
+    let mut findings = audit(&args.trace, args.recorded_on.as_deref(), options())?;
+    let machine = match &args.machine {
+        Some(name) => load(name, &LoadOptions::default())?,
+        None => findings.traced.machine.clone(),
+    };
+    let costs = CostTable::default();
+    let recorded = record(&mut findings, &costs)?;
+    let length = findings.audit.totals.to.0 - findings.audit.totals.from.0;
+    let domains = build(&machine, &args.kernel, &BuildOptions::default())
+        .with_context(|| format!("no domains of {} under {}", machine.name(), args.kernel))?;
+    let mut sim = SimOptions::new(args.kernel, args.seed);
+    sim.costs = costs;
+    sim.limit = Nanos(length.saturating_mul(PATIENCE).max(1_000_000_000));
+    let mut watcher = Watcher(Auditor::new(&machine, options()));
+    for cpu in machine.cpus().iter().filter(|cpu| cpu.online) {
+        watcher.0.event(&SchedEvent {
+            time: Timestamp::ZERO,
+            cpu: cpu.id,
+            kind: EventKind::Running { task: None },
+        });
+    }
+    let result = simulate(
+        &machine,
+        &domains,
+        &recorded.workload,
+        &sim,
+        &mut watcher,
+        None,
+    )
+    .context("the recorded work cannot be replayed to its end")?;
+    let replayed = watcher.0.finish_at(result.end);
+    // Simulated tasks are numbered as they start; the program says who they were.
+    let who: BTreeMap<TaskId, TaskId> = result
+        .programs
+        .iter()
+        .enumerate()
+        .filter_map(|(at, program)| {
+            let task = recorded.tasks.get(program.index())?;
+            Some((TaskId::from_index(at), *task))
+        })
+        .collect();
+    let report = Report {
+        fairlab: env!("CARGO_PKG_VERSION"),
+        trace: args.trace.clone(),
+        recorded_on: findings.traced.machine.name().to_owned(),
+        recorded_on_known_from: findings.traced.known_from.clone(),
+        machine: machine.name().to_owned(),
+        kernel: args.kernel.to_string(),
+        seed: args.seed,
+        edges: recorded.edges,
+        sleeps: recorded.sleeps,
+        recorded: side(&findings.audit, length),
+        replayed: side(&replayed, result.end.0),
+        tasks: tasks(&findings, &replayed, &who, length, result.end.0),
+    };
+    let mut out = args.output.open()?;
+    match format {
+        Format::Json => out.json(&report)?,
+        Format::Text => print(&mut out, args, &report)?,
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn record(findings: &mut Findings, costs: &CostTable) -> Result<Recorded> {
+    let mut edges = Edges::new();
+    let mut batch = Vec::new();
+    findings.recording.rewind()?;
+    while findings.recording.next_batch(&mut batch) {
+        batch.iter().for_each(|event| edges.event(event));
+    }
+    findings.recording.rewind()?;
+    let machine = &findings.traced.machine;
+    let mut recorder = Recorder::new(findings.recording.name(), machine, costs, &edges);
+    while findings.recording.next_batch(&mut batch) {
+        for event in &batch {
+            if let EventKind::Named { task, name } = event.kind {
+                let name = findings.recording.names().get(name);
+                recorder.name(task, name);
+                if let Some(allowed) = findings.traced.cpu_of_kthread(name) {
+                    recorder.allow(task, &allowed);
+                }
+            }
+            recorder.event(event);
+        }
+    }
+    Ok(recorder.finish(findings.audit.totals.to))
+}
+
+fn side(audit: &Audit, elapsed_ns: u64) -> Side {
+    let sum = |part: fn(&fairlab_audit::TaskTotals) -> Nanos| -> u64 {
+        audit.tasks.iter().map(|task| part(task).0).sum()
+    };
+    Side {
+        elapsed_ns,
+        running_ns: sum(|task| task.running),
+        waiting_ns: sum(|task| task.waiting),
+        switches: audit.totals.switches,
+        wakeups: audit.totals.wakeups,
+        migrations: audit.migrations.total(),
+        delay: Latency::of(&audit.delays.all.delay),
+    }
+}
+
+fn tasks(
+    findings: &Findings,
+    replayed: &Audit,
+    who: &BTreeMap<TaskId, TaskId>,
+    recorded_ns: u64,
+    replayed_ns: u64,
+) -> Vec<TaskRow> {
+    let mut again: BTreeMap<TaskId, (u64, u64)> = BTreeMap::new();
+    for task in &replayed.tasks {
+        if let Some(was) = who.get(&task.task) {
+            again.insert(*was, (task.running.0, task.waiting.0));
+        }
+    }
+    let mut rows: Vec<TaskRow> = findings
+        .audit
+        .tasks
+        .iter()
+        .map(|task| {
+            let (running, waiting) = again.get(&task.task).copied().unwrap_or_default();
+            let rest = |whole: u64, running: u64, waiting: u64| {
+                whole.saturating_sub(running).saturating_sub(waiting)
+            };
+            TaskRow {
+                task: findings.task(task.task),
+                recorded_running_ns: task.running.0,
+                replayed_running_ns: running,
+                recorded_waiting_ns: task.waiting.0,
+                replayed_waiting_ns: waiting,
+                recorded_sleeping_ns: rest(recorded_ns, task.running.0, task.waiting.0),
+                replayed_sleeping_ns: rest(replayed_ns, running, waiting),
+            }
+        })
+        .collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.recorded_running_ns));
+    rows
+}
+
+fn ms(ns: u64) -> String {
+    format!("{:.3}", ns as f64 / 1e6)
+}
+
+fn change(before: u64, after: u64) -> String {
+    if before == 0 {
+        return "-".into();
+    }
+    format!("{:+.2} %", (after as f64 / before as f64 - 1.0) * 100.0)
+}
+
+fn print(out: &mut Output, args: &ReplayVerb, report: &Report) -> Result<()> {
+    writeln!(
+        out,
+        "{} ({}, {}), replayed on {} under {}, seed {}",
+        report.trace,
+        report.recorded_on,
+        report.recorded_on_known_from,
+        report.machine,
+        report.kernel,
+        report.seed
+    )?;
+    writeln!(
+        out,
+        "{} wakeups wait for the task that made them, {} end sleeps of their recorded length\n",
+        report.edges, report.sleeps
+    )?;
+    let (a, b) = (&report.recorded, &report.replayed);
+    let mut table = Table::new([
+        ("", Align::Left),
+        ("recorded", Align::Right),
+        ("replayed", Align::Right),
+        ("", Align::Right),
+    ]);
+    for (what, before, after) in [
+        ("elapsed ms", a.elapsed_ns, b.elapsed_ns),
+        ("running ms", a.running_ns, b.running_ns),
+        ("waiting ms", a.waiting_ns, b.waiting_ns),
+    ] {
+        let change = change(before, after);
+        table.row([what.to_owned(), ms(before), ms(after), change]);
+    }
+    for (what, before, after) in [
+        ("switches", a.switches, b.switches),
+        ("wakeups", a.wakeups, b.wakeups),
+        ("migrations", a.migrations, b.migrations),
+    ] {
+        let change = change(before, after);
+        table.row([
+            what.to_owned(),
+            before.to_string(),
+            after.to_string(),
+            change,
+        ]);
+    }
+    for ((what, before), (_, after)) in a.delay.figures().into_iter().zip(b.delay.figures()) {
+        let (before, after) = (before.unwrap_or(0), after.unwrap_or(0));
+        let change = change(before, after);
+        table.row([format!("delay {what} ms"), ms(before), ms(after), change]);
+    }
+    writeln!(out, "{}", table.to_text())?;
+    let mut table = Table::new([
+        ("task", Align::Left),
+        ("run ms", Align::Right),
+        ("replayed", Align::Right),
+        ("wait ms", Align::Right),
+        ("replayed", Align::Right),
+        ("sleep ms", Align::Right),
+        ("replayed", Align::Right),
+    ]);
+    for row in report.tasks.iter().take(args.top) {
+        table.row([
+            row.task.clone(),
+            ms(row.recorded_running_ns),
+            ms(row.replayed_running_ns),
+            ms(row.recorded_waiting_ns),
+            ms(row.replayed_waiting_ns),
+            ms(row.recorded_sleeping_ns),
+            ms(row.replayed_sleeping_ns),
+        ]);
+    }
+    write!(out, "{}", table.to_text())?;
+    Ok(())
+}
