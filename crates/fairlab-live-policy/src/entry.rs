@@ -6,6 +6,10 @@
     unsafe_code,
     reason = "an exported name has to be unique, which the linker of the BPF object checks"
 )]
+#![allow(
+    improper_ctypes_definitions,
+    reason = "a set of features is words to the shim, which only passes it on"
+)]
 
 use fairlab_policy::flips_after;
 

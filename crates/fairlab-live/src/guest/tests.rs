@@ -15,7 +15,8 @@ use crate::watch::{core_of, cpu_of, cpus_and_cores, status, wait};
 type Facts = Map<String, Value>;
 type Test = fn(&mut Facts) -> bool;
 
-const TESTS: [(&str, Test); 7] = [
+const TESTS: [(&str, Test); 8] = [
+    ("refuse", refuse),
     ("enable", enable),
     ("mix", run_mix),
     ("kill", kill),
@@ -113,6 +114,25 @@ fn number(name: &str, otherwise: u64) -> u64 {
 /// How long a test of endurance lasts.
 fn seconds() -> Duration {
     Duration::from_secs(number("fairlab.seconds=", 30))
+}
+
+/// Cannot start where there is no sched_ext, nor beside another scheduler, and says so.
+fn refuse(facts: &mut Facts) -> bool {
+    let (first, wanted) = if status().state.is_none() {
+        (None, ["built without sched_ext", "6.12 and newer"])
+    } else {
+        let Some(child) = take_over(&[], facts) else {
+            return false;
+        };
+        (Some(child), ["is loaded already"; 2])
+    };
+    let code = start(&[]).wait().ok().and_then(|exit| exit.code());
+    let said = fs::read_to_string("/tmp/ended").unwrap_or_default();
+    facts.insert("exit_code".to_owned(), json!(code));
+    facts.insert("said".to_owned(), json!(said));
+    let still = status().is_ours();
+    let is_left = first.is_none_or(|child| still && give_back(child, Signal::TERM).is_some());
+    code == Some(2) && wanted.iter().any(|words| said.contains(words)) && is_left
 }
 
 /// Takes over an idle machine and leaves it.
