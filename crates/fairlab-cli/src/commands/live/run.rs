@@ -19,7 +19,7 @@ use crate::output::Format;
 pub fn run(args: &LiveVerb) -> Result<ExitCode> {
     let format = args.output.format()?;
     let options = Options {
-        kernel: args.kernel.clone(),
+        kernel: args.kernel,
         settings: Settings {
             slice_ns: args.slice_us * 1000,
             hz: args.kernel.tunables.hz,
