@@ -178,19 +178,40 @@ pub fn run(
     options: &RunOptions,
     done: &(dyn Fn() + Sync),
 ) -> Result<CaseResult, ScenarioError> {
-    let points = scenario.simulated();
-    let points = points.map(|point| run_point(scenario, point, options, done));
-    let points = points.collect::<Result<Vec<_>, _>>()?;
+    let mut points = Vec::new();
+    // Points that ask the same runs for another metric follow each other: percentiles of one load.
+    let mut last: Option<(Prepared, Vec<Outcome>)> = None;
+    for point in scenario.simulated() {
+        let prepared = prepare(scenario, point)?;
+        let outcomes = match last.take() {
+            Some((before, outcomes)) if before.runs_like(&prepared) => {
+                (0..outcomes.len()).for_each(|_| done());
+                outcomes
+            }
+            _ => simulate(scenario, point, &prepared, options, done)?,
+        };
+        points.push(point_result(scenario, point, &prepared, &outcomes, options));
+        last = Some((prepared, outcomes));
+    }
     Ok(judge(points, scenario, options))
 }
 
-fn run_point(
+impl Prepared {
+    /// Does `other` ask for the same runs?
+    fn runs_like(&self, other: &Self) -> bool {
+        self.machine == other.machine
+            && self.workload == other.workload
+            && self.kernels == other.kernels
+    }
+}
+
+fn simulate(
     scenario: &Scenario,
     point: &Point,
+    prepared: &Prepared,
     options: &RunOptions,
     done: &(dyn Fn() + Sync),
-) -> Result<PointResult, ScenarioError> {
-    let prepared = prepare(scenario, point)?;
+) -> Result<Vec<Outcome>, ScenarioError> {
     let plan = Plan {
         machine: &prepared.machine,
         workload: &prepared.workload,
@@ -202,11 +223,20 @@ fn run_point(
         clock: None,
         threads: options.threads,
     };
-    let outcomes = execute(&plan, done).map_err(|source| ScenarioError::Run {
+    execute(&plan, done).map_err(|source| ScenarioError::Run {
         id: scenario.id.clone(),
         load: point.load.clone(),
         source: Box::new(source),
-    })?;
+    })
+}
+
+fn point_result(
+    scenario: &Scenario,
+    point: &Point,
+    prepared: &Prepared,
+    outcomes: &[Outcome],
+    options: &RunOptions,
+) -> PointResult {
     let arm = |arm: usize| outcomes.iter().filter(move |o| o.arm == arm);
     let values = |side: usize| -> Option<Vec<f64>> {
         let value = |o: &Outcome| prepared.metric.value(&prepared.workload, o);
@@ -224,7 +254,7 @@ fn run_point(
             .map(|o| o.counts.clone())
             .unwrap_or_default()
     };
-    Ok(PointResult {
+    PointResult {
         load: point.load.clone(),
         is_control,
         published,
@@ -237,7 +267,7 @@ fn run_point(
         counts: [counts(0), counts(1)],
         better: prepared.better,
         values,
-    })
+    }
 }
 
 fn verdict(published: Option<f64>, is_control: bool, simulated: Option<&Comparison>) -> Verdict {
