@@ -10,7 +10,6 @@ use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 #[derive(Clone, Copy, Debug, Default)]
 struct Thread {
     runs: Option<TaskId>,
-    idle_since: Timestamp,
     /// Work is booked up to here.
     booked: Timestamp,
 }
@@ -103,16 +102,13 @@ impl<'a> Work<'a> {
         };
         let was_idle = thread.runs.is_none();
         thread.runs = next;
-        match next {
-            Some(task) => {
-                let mut cost = self.costs.context_switch;
-                if was_idle {
-                    let idle = now.saturating_since(thread.idle_since);
-                    cost += self.costs.idle_exit_after(idle);
-                }
-                self.charge(task, cost);
+        if let Some(task) = next {
+            let mut cost = self.costs.context_switch;
+            if was_idle {
+                // The shallowest state: which one it was is seldom recorded.
+                cost += self.costs.idle_exit_of(0);
             }
-            None => thread.idle_since = now,
+            self.charge(task, cost);
         }
     }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use fairlab::event::SchedEvent;
-use fairlab::sim::{CostTable, Observer, SimOptions, run as simulate};
+use fairlab::sim::{CostTable, MachineClass, Observer, SimOptions, run as simulate};
 use fairlab::stats::table::{Align, Table};
 use fairlab::topology::domains::{BuildOptions, build};
 use fairlab::units::{Nanos, TaskId, Timestamp};
@@ -82,13 +82,12 @@ pub fn run(args: &ReplayVerb) -> Result<ExitCode> {
         Some(name) => load(name, &LoadOptions::default())?,
         None => findings.traced.machine.clone(),
     };
-    let costs = CostTable::default();
+    let costs = MachineClass::of(&findings.traced.machine).table();
     let recorded = record(&mut findings, &costs)?;
     let length = findings.audit.totals.to.0 - findings.audit.totals.from.0;
     let domains = build(&machine, &args.kernel, &BuildOptions::default())
         .with_context(|| format!("no domains of {} under {}", machine.name(), args.kernel))?;
     let mut sim = SimOptions::new(args.kernel, args.seed);
-    sim.costs = costs;
     sim.limit = Nanos(length.saturating_mul(PATIENCE).max(1_000_000_000));
     let mut watcher = Watcher(Auditor::new(&machine, options()));
     for cpu in machine.cpus().iter().filter(|cpu| cpu.online) {
