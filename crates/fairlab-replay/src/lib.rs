@@ -22,8 +22,15 @@
 //! it is the running task's when that task is seen to wake the same task from elsewhere, too, or when it
 //! makes most of its wakeups.
 //!
+//! # Frequencies
+//! A recording does not tell at which frequency its CPUs ran. Work is therefore what a CPU of that machine
+//! does at the speed that it had, and a replay must not slow it down once more: [`replay_costs`].
+//!
 //! # What this crate is not
 //! It reads no files and simulates nothing.
+
+use fairlab_sim::{CostTable, MachineClass};
+use fairlab_topology::Machine;
 
 mod edges;
 mod recorder;
@@ -31,3 +38,14 @@ mod work;
 
 pub use edges::Edges;
 pub use recorder::{Recorded, Recorder};
+
+/// The costs of `machine`'s class, with every core always at full speed: to record with, and to
+/// simulate what was recorded.
+#[must_use]
+pub fn replay_costs(machine: &Machine) -> CostTable {
+    CostTable {
+        boost_speed: vec![1024],
+        lowest_speed: 1024,
+        ..MachineClass::of(machine).table()
+    }
+}

@@ -14,8 +14,9 @@ use crate::task::Task;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) task: TaskId,
-    /// What the task gets and misses, to be counted when it gets there.
-    pub(crate) found: (Found, Missed),
+    /// What the task gets and misses, to be counted when it gets there; none for one that moves: its
+    /// migration told where it goes, and was counted.
+    pub(crate) found: Option<(Found, Missed)>,
 }
 
 /// A CPU: its queue, what runs on it, and how far that has come.
@@ -97,6 +98,18 @@ impl Cpu {
             && !self.stopper
             && self.nr_running() == 0
             && self.wake_list.is_empty()
+    }
+
+    /// Has it nothing but sleepers, whose dequeue is delayed? The balancer may leave one alone on an
+    /// idle CPU, which the kernel takes for busy until it looks.
+    pub(crate) fn has_sleepers_only(&self) -> bool {
+        self.online
+            && self.curr.is_none()
+            && !self.stopper
+            && self.wake_list.is_empty()
+            && self.nr_running() == self.queue.nr_running()
+            && self.queue.nr_running() > 0
+            && self.queue.rq.h_nr_runnable() == 0
     }
 
     /// Books the time since the last change between busy and idle.

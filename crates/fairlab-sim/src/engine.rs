@@ -10,7 +10,7 @@ use fairlab_policy::{IdleMasks, Scratch};
 use fairlab_rng::Rng;
 use fairlab_runqueue::{EnqueueFlags, Entities, FairClass, HigherQueue, RqConfig};
 use fairlab_topology::{Distances, Domains, Machine};
-use fairlab_units::{CpuId, Nanos, PerCpu, TaskId, Timestamp};
+use fairlab_units::{CpuId, CpuMask, Nanos, PerCpu, TaskId, Timestamp};
 use fairlab_workload::{End, Program, ProgramId, Workload};
 
 use crate::attributes::SpreadOver;
@@ -137,6 +137,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) explain: Option<Explain>,
     /// Idle CPUs as masks, for the word-parallel search.
     pub(crate) masks: IdleMasks,
+    /// CPUs with nothing but sleepers: idle to whoever watches, busy to the kernel.
+    pub(crate) asleep: CpuMask,
     pub(crate) workload: &'a Workload,
     pub(crate) resources: Resources,
     pub(crate) memory: Memory,
@@ -296,6 +298,7 @@ impl<'a> Engine<'a> {
             beside: options.beside,
             explain: options.explain,
             masks: IdleMasks::new(domains),
+            asleep: CpuMask::new(nr),
             workload,
             resources: Resources::of(workload),
             cache: CacheAware::new(machine, domains, &kernel),

@@ -44,7 +44,7 @@ impl Engine<'_> {
 
     /// What `id` gets on `cpu`, and what it misses.
     pub(crate) fn missed(&self, id: TaskId, cpu: CpuId) -> (Found, Missed) {
-        let is_idle = |cpu: CpuId| self.world.cpus[cpu].is_idle();
+        let is_idle = |cpu: CpuId| self.world.cpus[cpu].is_idle() || self.asleep.test(cpu);
         let is_idle_core = |cpu: CpuId| self.masks.threads(cpu).iter().all(|&t| is_idle(t));
         if is_idle(cpu) && is_idle_core(cpu) {
             return (Found::IdleCore, Missed::Nothing);
@@ -54,7 +54,7 @@ impl Engine<'_> {
         } else {
             Found::Busy
         };
-        if self.masks.nr_idle() == 0 {
+        if self.masks.nr_idle() == 0 && self.asleep.is_empty() {
             return (found, Missed::Nothing);
         }
         let allowed = self.world.mask(self.world.tasks[id.index()].allowed);
@@ -72,7 +72,9 @@ impl Engine<'_> {
             Missed::Nothing
         } else if has_idle_cpu {
             Missed::IdleCpu
-        } else if self.masks.idle_cpus().any(|other| allowed.test(other)) {
+        } else if self.masks.idle_cpus().any(|other| allowed.test(other))
+            || self.asleep.intersects(allowed)
+        {
             Missed::Elsewhere
         } else {
             Missed::Nothing

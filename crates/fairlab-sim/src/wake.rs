@@ -50,6 +50,7 @@ impl Engine<'_> {
                 let cost = self.costs.wakeup.saturating_sub(self.costs.wake_list);
                 self.charge_before_ipi(this, cost);
                 self.moved[id.index()] = false;
+                let found = Some(found);
                 return self.queue_wakeup(Arrival { task: id, found }, this, prev);
             }
             self.count_found(found);
@@ -68,10 +69,13 @@ impl Engine<'_> {
         self.charge_before_ipi(this, self.costs.wakeup.saturating_sub(saved));
         self.move_sleeper(this, id, target);
         let migrated = target != prev;
+        if migrated || !uses_list {
+            self.count_found(found);
+        }
         if uses_list {
+            let found = Some(found).filter(|_| !migrated);
             self.queue_wakeup(Arrival { task: id, found }, this, target);
         } else {
-            self.count_found(found);
             let flags = EnqueueFlags {
                 wakeup: true,
                 new: false,
@@ -101,8 +105,10 @@ impl Engine<'_> {
         let list = std::mem::take(&mut self.world.cpus[cpu].wake_list);
         self.interrupt(cpu, self.costs.wake_list * list.len() as u64);
         for Arrival { task: id, found } in list {
-            // One that is still on its way when the run ends got nothing.
-            self.count_found(found);
+            // One that stays where it was, and is still on its way when the run ends, got nothing.
+            if let Some(found) = found {
+                self.count_found(found);
+            }
             // Whether it moved was settled when it was queued.
             let flags = EnqueueFlags {
                 wakeup: true,
@@ -460,5 +466,10 @@ impl Engine<'_> {
             self.masks.on_idle_exit(cpu);
         }
         self.masks.set_sched_idle(cpu, c.queue.is_sched_idle());
+        if c.has_sleepers_only() {
+            self.asleep.set(cpu);
+        } else {
+            self.asleep.clear(cpu);
+        }
     }
 }

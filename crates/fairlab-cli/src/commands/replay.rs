@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use fairlab::event::SchedEvent;
-use fairlab::sim::{CostTable, MachineClass, Observer, SimOptions, run as simulate};
+use fairlab::sim::{CostTable, Observer, SimOptions, run as simulate};
 use fairlab::stats::table::{Align, Table};
 use fairlab::topology::domains::{BuildOptions, build};
 use fairlab::units::{Nanos, TaskId, Timestamp};
 use fairlab_audit::{Audit, AuditOptions, Auditor};
 use fairlab_machines::{LoadOptions, load};
-use fairlab_replay::{Edges, Recorded, Recorder};
+use fairlab_replay::{Edges, Recorded, Recorder, replay_costs};
 use fairlab_trace::EventKind;
 use serde::Serialize;
 
@@ -82,12 +82,13 @@ pub fn run(args: &ReplayVerb) -> Result<ExitCode> {
         Some(name) => load(name, &LoadOptions::default())?,
         None => findings.traced.machine.clone(),
     };
-    let costs = MachineClass::of(&findings.traced.machine).table();
+    let costs = replay_costs(&findings.traced.machine);
     let recorded = record(&mut findings, &costs)?;
     let length = findings.audit.totals.to.0 - findings.audit.totals.from.0;
     let domains = build(&machine, &args.kernel, &BuildOptions::default())
         .with_context(|| format!("no domains of {} under {}", machine.name(), args.kernel))?;
     let mut sim = SimOptions::new(args.kernel, args.seed);
+    sim.costs = Some(replay_costs(&machine));
     sim.limit = Nanos(length.saturating_mul(PATIENCE).max(1_000_000_000));
     let mut watcher = Watcher(Auditor::new(&machine, options()));
     for cpu in machine.cpus().iter().filter(|cpu| cpu.online) {

@@ -20,24 +20,28 @@ fn main_help() {
             Usage: fairlab <COMMAND>
 
             Commands:
-              machines  Machine models: list them, draw one, import one from a file, compare and check them
-              kernels   Releases and features: list them, show one, or say what differs between two
-              run       Simulate a workload once: what the modelled tool would print, and what the scheduler did
-              compare   Simulate a workload under two kernels over several seeds, and say what differs
-              audit     Find where a recorded kernel placed tasks badly, and what it cost
-              replay    Let another kernel, or another machine, schedule the work of a recorded trace
-              report    One HTML page about traces, to look at or to compare: timelines, delays, occupancy,
-                        findings
-              bench     Measure on this host, for real
-              layout    Sections, symbols, cache lines and structures of a build, and what changed to another
-              events    What is in a recorded trace, and what is missing from it
-              record    Record this host's scheduling events, machine, tasks and settings, through tracefs
-              timehist  Every switch of a recording with its wait, delay and run time, as perf sched timehist
-                        prints them
-              latency   Delays by task, as perf sched latency prints them
-              map       Who runs where after each switch, as perf sched map prints it
-              stats     Compare recorded numbers or outputs of tools: tables, significance, checks, baselines
-              help      Print this message or the help of the given subcommand(s)
+              machines   Machine models: list them, draw one, import one from a file, compare and check them
+              kernels    Releases and features: list them, show one, or say what differs between two
+              run        Simulate a workload once: what the modelled tool would print, and what the scheduler
+                         did
+              compare    Simulate a workload under two kernels over several seeds, and say what differs
+              validate   Simulate published results, and say how far signs and sizes agree
+              audit      Find where a recorded kernel placed tasks badly, and what it cost
+              replay     Let another kernel, or another machine, schedule the work of a recorded trace
+              report     One HTML page about traces, to look at or to compare: timelines, delays, occupancy,
+                         findings
+              bench      Measure on this host, for real
+              calibrate  Measure what this host's hardware and kernel cost, and write a file for --costs
+              layout     Sections, symbols, cache lines and structures of a build, and what changed to another
+              events     What is in a recorded trace, and what is missing from it
+              record     Record this host's scheduling events, machine, tasks and settings, through tracefs
+              timehist   Every switch of a recording with its wait, delay and run time, as perf sched timehist
+                         prints them
+              latency    Delays by task, as perf sched latency prints them
+              map        Who runs where after each switch, as perf sched map prints it
+              stats      Compare recorded numbers or outputs of tools: tables, significance, checks, baselines
+              live       Take over this machine's scheduling through sched_ext
+              help       Print this message or the help of the given subcommand(s)
 
             Options:
               -h, --help     Print help

@@ -2,8 +2,8 @@
 
 use fairlab_event::{EventKind, SchedEvent};
 use fairlab_kernel::Kernel;
-use fairlab_replay::{Edges, Recorded, Recorder};
-use fairlab_sim::{CostTable, Observer, RunResult, SimOptions, run};
+use fairlab_replay::{Edges, Recorded, Recorder, replay_costs};
+use fairlab_sim::{Observer, RunResult, SimOptions, run};
 use fairlab_topology::domains::{BuildOptions, build};
 use fairlab_topology::{Cpu, Machine, MachineBuilder};
 use fairlab_units::{CpuId, TaskId, Timestamp};
@@ -47,10 +47,27 @@ fn simulate(
     kernel: Kernel,
     workload: &Workload,
 ) -> (Vec<SchedEvent>, RunResult) {
+    let options = SimOptions::new(kernel, 3);
+    simulate_with(machine, workload, &options)
+}
+
+fn replay(machine: &Machine, kernel: Kernel, recorded: &Recorded) -> RunResult {
+    let options = SimOptions {
+        costs: Some(replay_costs(machine)),
+        ..SimOptions::new(kernel, 3)
+    };
+    simulate_with(machine, &recorded.workload, &options).1
+}
+
+fn simulate_with(
+    machine: &Machine,
+    workload: &Workload,
+    options: &SimOptions,
+) -> (Vec<SchedEvent>, RunResult) {
+    let kernel = options.kernel;
     let domains = build(machine, &kernel, &BuildOptions::default()).unwrap();
     let mut events = Events::default();
-    let options = SimOptions::new(kernel, 3);
-    let result = run(machine, &domains, workload, &options, &mut events, None).unwrap();
+    let result = run(machine, &domains, workload, options, &mut events, None).unwrap();
     (events.0, result)
 }
 
@@ -59,7 +76,7 @@ fn record(machine: &Machine, events: &[SchedEvent], end: Timestamp) -> Recorded 
     for event in events {
         edges.event(event);
     }
-    let costs = CostTable::default();
+    let costs = replay_costs(machine);
     let mut recorder = Recorder::new("recorded", machine, &costs, &edges);
     for event in events {
         recorder.event(event);
@@ -90,7 +107,7 @@ fn where_cpus_are_free_the_same_kernel_and_machine_take_the_same_time() {
             let workload = parse(load).unwrap();
             let (events, first) = simulate(&machine, kernel, &workload);
             let recorded = record(&machine, &events, first.end);
-            let (_, again) = simulate(&machine, kernel, &recorded.workload);
+            let again = replay(&machine, kernel, &recorded);
             let elapsed = per_mille(first.end.0, again.end.0);
             let ran = per_mille(running(&first), running(&again));
             assert!(
@@ -109,7 +126,7 @@ fn tasks_that_wait_at_the_end_keep_the_work_they_did() {
     let workload = parse("hogs -n 12 -r 0.2").unwrap();
     let (events, first) = simulate(&machine, kernel, &workload);
     let recorded = record(&machine, &events, first.end);
-    let (_, again) = simulate(&machine, kernel, &recorded.workload);
+    let again = replay(&machine, kernel, &recorded);
     let ran = per_mille(running(&first), running(&again));
     assert!(ran <= 10, "ran {ran} per mille off");
 }
@@ -121,7 +138,7 @@ fn with_half_as_many_cpus_as_tasks_the_work_takes_twice_as_long() {
     let whole = machine(12, 1);
     let (events, first) = simulate(&whole, kernel, &workload);
     let recorded = record(&whole, &events, first.end);
-    let (_, again) = simulate(&machine(6, 1), kernel, &recorded.workload);
+    let again = replay(&machine(6, 1), kernel, &recorded);
     // Twelve tasks on six CPUs, each of which runs two; no more is lost than the last slices.
     let elapsed = per_mille(2 * first.end.0, again.end.0);
     assert!(
@@ -142,7 +159,7 @@ fn a_waker_comes_before_its_wakee_on_any_machine() {
     assert!(recorded.edges > recorded.sleeps, "{} edges", recorded.edges);
     for cpus in [1, 2, 32] {
         // It would end in a deadlock if a post were lost.
-        let (_, again) = simulate(&machine(cpus, 1), kernel, &recorded.workload);
+        let again = replay(&machine(cpus, 1), kernel, &recorded);
         assert!(again.counts.wakeups > 0);
     }
 }
