@@ -10,6 +10,10 @@ pub const CPUS: usize = WORDS * 64;
 pub const LLCS: usize = 64;
 /// Clusters.
 pub const CLUSTERS: usize = 256;
+/// Threads of a core.
+pub const THREADS: usize = 8;
+/// No thread, in [`CpuFacts::threads`].
+pub const NO_THREAD: u16 = u16::MAX;
 /// No such thing, where a number is expected.
 pub const NONE: u32 = u32::MAX;
 
@@ -33,8 +37,13 @@ pub struct CpuFacts {
     pub capacity: u32,
     /// The queue from which it takes tasks first.
     pub queue: u32,
-    /// The threads of its core, itself included, as bits of its word; zero when some are in another.
-    pub threads: u64,
+    /// Its core, by the number of the first thread.
+    pub core: u32,
+    /// Keeps the size a multiple of 8.
+    pub reserved: u32,
+    /// The threads of its core, itself included, ascending; [`NO_THREAD`] fills the rest. Numbers, not
+    /// bits: siblings are often half the machine apart, and so in different words.
+    pub threads: [u16; THREADS],
 }
 
 impl CpuFacts {
@@ -48,7 +57,9 @@ impl CpuFacts {
         imbalance_pct: 117,
         capacity: 1024,
         queue: 0,
-        threads: 0,
+        core: NONE,
+        reserved: 0,
+        threads: [NO_THREAD; THREADS],
     };
 }
 

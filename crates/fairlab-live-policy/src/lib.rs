@@ -25,6 +25,6 @@ mod request;
 mod wakeup;
 
 pub use clock::{QueueClock, TaskClock, VTIME_PER_NS_SHIFT, weight_of_nice};
-pub use config::{CLUSTERS, CPUS, Config, CpuFacts, LLCS, NONE, WORDS};
+pub use config::{CLUSTERS, CPUS, Config, CpuFacts, LLCS, NO_THREAD, NONE, THREADS, WORDS};
 pub use place::place;
 pub use request::{Answer, Decision, Request, WakeKind};

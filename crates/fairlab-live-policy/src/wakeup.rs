@@ -36,16 +36,19 @@ impl Wakeup<'_> {
     /// A free thread of the core of `cpu` (`select_idle_smt`).
     #[inline(always)]
     fn idle_smt(&self, cpu: CpuId, span: &[u64; WORDS]) -> Option<CpuId> {
-        let i = (cpu.index() / 64) & (WORDS - 1);
-        let mut threads = self.config.of(cpu.0).threads & self.request.allowed[i];
-        if self.has(Feature::SIS_SMT_DOMAIN) {
-            threads &= span[i];
+        for thread in self.config.of(cpu.0).threads {
+            let thread = u32::from(thread);
+            if thread >= self.config.cpus {
+                break;
+            }
+            let may = Request::bit(&self.request.allowed, thread)
+                && (!self.has(Feature::SIS_SMT_DOMAIN) || Request::bit(span, thread))
+                && (self.has(Feature::SIS_SMT_SELF) || thread != cpu.0);
+            if may && Request::bit(&self.request.idle, thread) {
+                return Some(CpuId(thread));
+            }
         }
-        if !self.has(Feature::SIS_SMT_SELF) {
-            threads &= !(1 << (cpu.0 % 64));
-        }
-        let hit = threads & self.request.idle[i];
-        (hit != 0).then(|| CpuId((i * 64) as u32 + hit.trailing_zeros()))
+        None
     }
 }
 

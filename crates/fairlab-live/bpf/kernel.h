@@ -7,6 +7,7 @@
 #define FAIRLAB_KERNEL_H
 
 typedef unsigned char u8;
+typedef unsigned short u16;
 typedef signed int s32;
 typedef unsigned int u32;
 typedef signed long long s64;

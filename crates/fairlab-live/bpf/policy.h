@@ -12,8 +12,9 @@ enum { WORDS = 16, CPUS = WORDS * 64, LLCS = 64, CLUSTERS = 256 };
 #define NONE (~0U)
 
 struct cpu_facts {
-	u32 llc, cluster, share, affine, llc_size, imbalance_pct, capacity, queue;
-	u64 threads;
+	u32 llc, cluster, share, affine, llc_size, imbalance_pct, capacity, queue,
+		core, reserved;
+	u16 threads[8];
 };
 
 struct config {

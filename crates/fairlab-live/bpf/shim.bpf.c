@@ -214,7 +214,7 @@ static __inline void count_distance(struct stats *counts, u32 from, u32 to)
 
 	if (from == to)
 		counts->same_cpu++;
-	else if (from / 64 == to / 64 && (here->threads >> (to % 64)) & 1)
+	else if (here->core == there->core && here->core != NONE)
 		counts->same_core++;
 	else if (here->cluster == there->cluster && here->cluster != NONE)
 		counts->same_cluster++;
@@ -376,15 +376,17 @@ int fairlab_enqueue(u64 *ctx)
 static __inline bool is_crowded(u32 cpu)
 {
 	const struct cpumask *idle = scx_bpf_get_idle_smtmask();
-	u64 others = facts_of(cpu)->threads & ~(1ULL << (cpu % 64));
+	struct cpu_facts *facts = facts_of(cpu);
 	bool crowded = false;
 
 	if (!bpf_cpumask_empty(idle)) {
 		scx_bpf_put_idle_cpumask(idle);
 		idle = scx_bpf_get_idle_cpumask();
-		for (int i = 0; i < 8 && others; i++) {
-			crowded |= !bpf_cpumask_test_cpu(cpu / 64 * 64 + __builtin_ctzll(others), idle);
-			others &= others - 1;
+		for (int i = 0; i < 8; i++) {
+			u32 thread = facts->threads[i];
+
+			if (thread < config.cpus && thread != cpu)
+				crowded |= !bpf_cpumask_test_cpu(thread, idle);
 		}
 	}
 	scx_bpf_put_idle_cpumask(idle);

@@ -1,7 +1,7 @@
 //! From a machine and a kernel's rules to what the BPF program reads.
 
 use fairlab_kernel::Kernel;
-use fairlab_live_policy::{CLUSTERS, CPUS, Config, CpuFacts, LLCS, WORDS};
+use fairlab_live_policy::{CLUSTERS, CPUS, Config, CpuFacts, LLCS, NO_THREAD, THREADS, WORDS};
 use fairlab_topology::Domains;
 use fairlab_topology::domains::DomainFlags;
 use fairlab_units::{CpuId, CpuMask};
@@ -56,7 +56,9 @@ pub fn config(
         facts.share = cached.share_id;
         facts.llc_size = cached.llc_size;
         facts.capacity = domains.capacity_orig(cpu);
-        facts.threads = bits_of_core(domains.smt_mask(cpu), cpu);
+        let core = domains.smt_mask(cpu);
+        facts.core = core.first().unwrap_or(cpu).0;
+        facts.threads = numbers_of(core)?;
         if let Some(llc) = cached.llc {
             facts.llc = llcs.number_of(domains.span(llc));
             facts.queue = facts.llc;
@@ -105,10 +107,14 @@ impl Spans {
 }
 
 /// The threads of a core as bits of the word of `cpu`; zero when some are in another.
-fn bits_of_core(threads: &CpuMask, cpu: CpuId) -> u64 {
-    let is_near = threads.iter().all(|t| t.index() / 64 == cpu.index() / 64);
-    let bits = threads.iter().map(|t| 1u64 << (t.index() % 64));
-    if is_near { bits.sum() } else { 0 }
+/// The threads of a core as numbers.
+fn numbers_of(threads: &CpuMask) -> Result<[u16; THREADS], LiveError> {
+    too_many("threads of a core", threads.weight(), THREADS)?;
+    let mut numbers = [NO_THREAD; THREADS];
+    for (number, thread) in numbers.iter_mut().zip(threads) {
+        *number = thread.0 as u16;
+    }
+    Ok(numbers)
 }
 
 fn too_many(what: &'static str, number: usize, room: usize) -> Result<(), LiveError> {

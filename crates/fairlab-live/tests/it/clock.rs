@@ -39,7 +39,7 @@ fn lag_has_a_limit_of_two_slices() {
     };
     task.join(0, SLICE);
     task.leave(u64::MAX / 4, SLICE);
-    assert_eq!(task.lag, (2 * SLICE << 4) as i64 / 2);
+    assert_eq!(task.lag, ((2 * SLICE) << 4) as i64 / 2);
 }
 
 /// Who is due earliest runs for a slice; nobody sleeps.

@@ -2,7 +2,7 @@
 
 use fairlab_kernel::{Kernel, Release};
 use fairlab_live::{LiveError, Settings, config};
-use fairlab_live_policy::{Config, NONE};
+use fairlab_live_policy::{Config, NO_THREAD, NONE};
 use fairlab_machines::{LoadOptions, load};
 use fairlab_topology::domains::{BuildOptions, build};
 
@@ -34,8 +34,10 @@ fn two_sockets_have_two_queues_and_pull_between_each_other() {
     for cpu in 0..16 {
         let facts = config.of(cpu);
         assert_eq!(facts.queue, facts.llc);
-        assert_eq!(facts.threads.count_ones(), 2);
-        assert_eq!(facts.threads >> cpu & 1, 1);
+        let threads = facts.threads.iter().filter(|&&t| t != NO_THREAD);
+        assert_eq!(threads.clone().count(), 2);
+        assert!(threads.clone().any(|&t| u32::from(t) == cpu));
+        assert_eq!(threads.min(), u16::try_from(facts.core).ok().as_ref());
         assert_eq!(facts.affine, 0, "one set of both sockets");
         assert_eq!(facts.cluster, NONE);
     }

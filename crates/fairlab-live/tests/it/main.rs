@@ -1,4 +1,5 @@
 //! What the kernel's side decides, decided here.
+#![allow(clippy::unwrap_used, reason = "all of this is test code")]
 
 mod clock;
 mod config;
