@@ -5,7 +5,7 @@
 //! to run keeps step with it. What a task is ahead or behind when it stops is its lag, which it
 //! brings back, within limits.
 
-use fairlab_runqueue::{IDLE_WEIGHT, NICE_TO_WEIGHT, Vruntime};
+use fairlab_runqueue::{NICE_TO_WEIGHT, Vruntime};
 
 /// Virtual time counts `2^-4` ns of a nice-0 task, so that the shares of heavy queues do not round
 /// to nothing.
@@ -14,13 +14,20 @@ pub const VTIME_PER_NS_SHIFT: u32 = 4;
 const NICE_0: u64 = 1024;
 
 /// The unscaled weight of a task: `static_prio` is 100 for nice -20 to 139 for nice 19.
+///
+/// Differs from Linux: `SCHED_IDLE` weighs as nice 19 does (15) and not 3. Beside a few tasks of nice -10 a
+/// weight of 3 has its turn after some five seconds, and the kernel's watchdog, which tells a task
+/// that is light from one that is lost by nothing but time, ends the scheduler.
 #[inline(always)]
 #[must_use]
 pub const fn weight_of_nice(static_prio: u32, is_idle_policy: bool) -> u64 {
     let i = static_prio.wrapping_sub(100);
-    if is_idle_policy || i >= 40 {
-        return IDLE_WEIGHT as u64;
-    }
+    let lightest = NICE_TO_WEIGHT.len() as u32 - 1;
+    let i = if is_idle_policy || i > lightest {
+        lightest
+    } else {
+        i
+    };
     NICE_TO_WEIGHT[i as usize] as u64
 }
 

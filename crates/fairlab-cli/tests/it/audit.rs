@@ -43,6 +43,7 @@ fn an_audit_of_any_export_finds_what_the_simulator_counted() {
             let what = format!("{machine}, {workload}, {suffix}");
             assert_eq!(audit["contradictions"], 0, "{what}");
             assert_eq!(audit["switches"], run["counts"]["switches"], "{what}");
+            let mut otherwise = 0;
             for (counted, judged) in WHAT {
                 let found: u64 = audit["placements"]
                     .as_array()
@@ -54,8 +55,13 @@ fn an_audit_of_any_export_finds_what_the_simulator_counted() {
                         row["count"].as_u64().unwrap()
                     })
                     .sum();
-                assert_eq!(found, run["counts"]["placed"][counted], "{what}: {judged}");
+                let placed = run["counts"]["placed"][counted].as_u64().unwrap();
+                otherwise += placed.abs_diff(found);
             }
+            // Bundles of one CPU each do not say what came first of two events in one nanosecond on two
+            // CPUs, so that one placement may be judged before a CPU was taken, or after.
+            let limit = if suffix == "pftrace" { 2 } else { 0 };
+            assert!(otherwise <= limit, "{what}: {:?}", audit["placements"]);
         }
     }
 }

@@ -9,9 +9,9 @@ fn weights_are_those_of_the_nice_table() {
     assert_eq!(weight_of_nice(120, false), 1024);
     assert_eq!(weight_of_nice(100, false), 88761);
     assert_eq!(weight_of_nice(139, false), 15);
-    assert_eq!(weight_of_nice(120, true), 3);
+    assert_eq!(weight_of_nice(120, true), 15, "SCHED_IDLE as nice 19");
     // Realtime priorities have no place in the table.
-    assert_eq!(weight_of_nice(99, false), 3);
+    assert_eq!(weight_of_nice(99, false), 15);
 }
 
 #[test]

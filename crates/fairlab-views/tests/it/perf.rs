@@ -59,19 +59,32 @@ fn time_and_cpu(row: &str) -> &str {
     row.get(..22).unwrap_or(row)
 }
 
+/// The row with numbers in place of tasks' names.
+fn without_names(row: &str) -> Vec<&str> {
+    let word = |word: &'_ str| word.find('[').unwrap_or(0);
+    row.split_whitespace().map(|w| &w[word(w)..]).collect()
+}
+
 fn compare(perf: &str, ours: &str) {
     let (perf, ours) = (Vec::from_iter(perf.lines()), Vec::from_iter(ours.lines()));
     assert_eq!(perf.len(), ours.len());
-    let mut same = 0;
+    let (mut same, mut renamed) = (0, 0);
     for (perf, ours) in perf.iter().zip(&ours) {
         if is_nameless(perf) {
             assert_eq!(time_and_cpu(perf), time_and_cpu(ours));
-        } else {
-            assert_eq!(perf, ours);
+        } else if perf == ours {
             same += 1;
+        } else {
+            // At an exec, perf may take the new name before or after a wakeup in the same moment.
+            assert_eq!(without_names(perf), without_names(ours));
+            renamed += 1;
         }
     }
     eprintln!("{same} of {} rows are the same to the byte", perf.len());
+    assert!(
+        renamed <= perf.len() / 50,
+        "{renamed} rows have other names"
+    );
 }
 
 #[test]
