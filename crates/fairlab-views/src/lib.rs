@@ -17,7 +17,7 @@
 //! while let Some(event) = recording.next() {
 //!     latency.event(&event);
 //! }
-//! let table = latency.finish();
+//! let table = latency.finish(recording.names());
 //! assert_eq!((table.rows[0].name.as_str(), table.rows[0].max_delay.0), ("cc", 2_000_000));
 //! # Ok::<(), fairlab_trace::OpenError>(())
 //! ```
