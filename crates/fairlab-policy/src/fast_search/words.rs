@@ -72,7 +72,7 @@ impl Passes {
         }
     }
 
-    /// [`wrap_words`] for the pass in the cluster, then for the other; `each` is told which.
+    /// `wrap_words` for the pass in the cluster, then for the other; `each` is told which.
     #[inline(always)]
     pub fn walk<T>(self, mut each: impl FnMut(u8, usize, u64) -> Option<T>) -> Option<T> {
         if let Some(near) = self.near {
