@@ -62,6 +62,11 @@ impl Worker {
         self
     }
 
+    /// Has it not run since the last look?
+    pub fn stands_still(&mut self) -> bool {
+        self.progress().is_none_or(|ran| ran == 0)
+    }
+
     /// Run time since the last call, ns; none when the process is gone.
     pub fn progress(&mut self) -> Option<u64> {
         let now = run_time(self.pid())?;

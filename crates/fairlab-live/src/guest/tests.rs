@@ -169,7 +169,7 @@ fn run_mix(facts: &mut Facts) -> bool {
         std::thread::sleep(window);
         always_ours &= status().is_ours();
         for worker in &mut workers {
-            if !worker.progress().is_some_and(|ran| ran > 0) {
+            if worker.stands_still() {
                 stalled.push(format!("{} at {:?}", worker.name, start.elapsed()));
             }
         }
@@ -213,7 +213,7 @@ fn kill(facts: &mut Facts) -> bool {
     std::thread::sleep(Duration::from_secs(3));
     let lost: Vec<_> = workers
         .iter_mut()
-        .filter_map(|w| (!w.progress().is_some_and(|ran| ran > 0)).then(|| w.name.clone()))
+        .filter_map(|w| w.stands_still().then(|| w.name.clone()))
         .collect();
     facts.insert("back_after_ms".to_owned(), json!(times));
     facts.insert("lost".to_owned(), json!(lost));
@@ -271,7 +271,7 @@ fn hotplug(facts: &mut Facts) -> bool {
     std::thread::sleep(Duration::from_secs(3));
     let stalled: Vec<_> = workers
         .iter_mut()
-        .filter_map(|w| (!w.progress().is_some_and(|ran| ran > 0)).then(|| w.name.clone()))
+        .filter_map(|w| w.stands_still().then(|| w.name.clone()))
         .collect();
     facts.insert("back_after_ms".to_owned(), json!(back));
     facts.insert("stalled".to_owned(), json!(stalled));
