@@ -287,3 +287,33 @@ pub struct TaskView<'a> {
     /// The last task that it woke (`last_wakee`).
     pub last_wakee: Option<TaskId>,
 }
+
+impl<'a> TaskView<'a> {
+    /// A sleeping task without a past: no averages, clamps, preferences or wakees.
+    #[must_use]
+    pub fn new(id: TaskId, cpu: CpuId, allowed: &'a CpuMask) -> Self {
+        Self {
+            id,
+            cpu,
+            allowed,
+            on_rq: false,
+            is_sched_idle: false,
+            is_exiting: false,
+            is_per_cpu_kthread: false,
+            signals: Signals::default(),
+            is_new: false,
+            uclamp: (0, 1024),
+            preferred_node: None,
+            recent_used_cpu: cpu,
+            wakee_flips: 0,
+            wakee_flip_decay_ts: 0,
+            last_wakee: None,
+        }
+    }
+
+    /// The idle task of `cpu`, as a waker: its number is one that no other task has.
+    #[must_use]
+    pub fn idle_task(cpu: CpuId, allowed: &'a CpuMask) -> Self {
+        Self::new(TaskId(u32::MAX - cpu.0), cpu, allowed)
+    }
+}

@@ -93,23 +93,21 @@ impl Cpu {
     /// `idle_cpu`: nothing runs, nothing is queued, no wakeup is on its way.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        self.online
-            && self.curr.is_none()
-            && !self.stopper
-            && self.nr_running() == 0
-            && self.wake_list.is_empty()
+        self.runs_nothing() && self.nr_running() == 0
+    }
+
+    /// Does nothing run on it, or come to it?
+    fn runs_nothing(&self) -> bool {
+        self.online && self.curr.is_none() && !self.stopper && self.wake_list.is_empty()
     }
 
     /// Has it nothing but sleepers, whose dequeue is delayed? The balancer may leave one alone on an
     /// idle CPU, which the kernel takes for busy until it looks.
     pub(crate) fn has_sleepers_only(&self) -> bool {
-        self.online
-            && self.curr.is_none()
-            && !self.stopper
-            && self.wake_list.is_empty()
-            && self.nr_running() == self.queue.nr_running()
-            && self.queue.nr_running() > 0
+        self.queue.nr_running() > 0
             && self.queue.rq.h_nr_runnable() == 0
+            && self.nr_running() == self.queue.nr_running()
+            && self.runs_nothing()
     }
 
     /// Books the time since the last change between busy and idle.

@@ -142,21 +142,10 @@ impl World<'_> {
         }
         let idle = &self.idle_tasks[cpu];
         TaskView {
-            id: TaskId(u32::MAX - cpu.0),
-            cpu,
-            allowed: &self.all,
-            on_rq: false,
-            is_sched_idle: false,
-            is_exiting: false,
-            is_per_cpu_kthread: false,
-            signals: Signals::default(),
-            is_new: false,
-            uclamp: (0, 1024),
-            preferred_node: None,
-            recent_used_cpu: cpu,
             wakee_flips: idle.wakee_flips,
             wakee_flip_decay_ts: idle.wakee_flip_decay_ts,
             last_wakee: idle.last_wakee,
+            ..TaskView::idle_task(cpu, &self.all)
         }
     }
 }

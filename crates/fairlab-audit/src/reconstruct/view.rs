@@ -66,21 +66,10 @@ impl Reconstruction<'_> {
             return self.task_view(slot);
         }
         TaskView {
-            id: TaskId(u32::MAX - cpu.0),
-            cpu,
-            allowed: &self.active,
-            on_rq: false,
-            is_sched_idle: false,
-            is_exiting: false,
-            is_per_cpu_kthread: false,
-            signals: Signals::default(),
-            is_new: false,
-            uclamp: (0, 1024),
-            preferred_node: None,
-            recent_used_cpu: cpu,
             wakee_flips: c.idle_task.wakee_flips,
             wakee_flip_decay_ts: c.idle_task.wakee_flip_decay_ts,
             last_wakee: c.idle_task.last_wakee,
+            ..TaskView::idle_task(cpu, &self.active)
         }
     }
 

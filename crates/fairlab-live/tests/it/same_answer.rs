@@ -100,21 +100,9 @@ impl MachineView for View<'_> {
 
 fn task<'a>(id: TaskId, cpu: u32, allowed: &'a CpuMask, flips: u32) -> TaskView<'a> {
     TaskView {
-        id,
-        cpu: CpuId(cpu),
-        allowed,
-        on_rq: false,
-        is_sched_idle: false,
-        is_exiting: false,
-        is_per_cpu_kthread: false,
-        signals: Signals::default(),
-        is_new: false,
-        uclamp: (0, 1024),
-        preferred_node: None,
-        recent_used_cpu: CpuId(cpu),
         wakee_flips: flips,
-        wakee_flip_decay_ts: 0,
         last_wakee: Some(WAKEE),
+        ..TaskView::new(id, CpuId(cpu), allowed)
     }
 }
 

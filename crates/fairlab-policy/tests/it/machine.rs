@@ -320,21 +320,8 @@ impl MachineView for State {
 
 pub fn task(id: u32, allowed: &CpuMask) -> TaskView<'_> {
     TaskView {
-        id: TaskId(id),
-        cpu: CpuId(0),
-        allowed,
-        on_rq: false,
-        is_sched_idle: false,
-        is_exiting: false,
-        is_per_cpu_kthread: false,
-        signals: Signals::default(),
-        is_new: false,
-        uclamp: (0, 1024),
-        preferred_node: None,
-        recent_used_cpu: CpuId(0),
-        wakee_flips: 0,
         wakee_flip_decay_ts: 1000,
-        last_wakee: None,
+        ..TaskView::new(TaskId(id), CpuId(0), allowed)
     }
 }
 
