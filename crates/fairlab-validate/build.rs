@@ -1,11 +1,13 @@
 //! Lists the scenario files of the repository, so that the library carries them.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    // Asked when it runs: a folder that this script was compiled for may be another checkout.
+    let folder = Path::new(&of_cargo("CARGO_MANIFEST_DIR")?).join("../../scenarios");
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut names = Vec::new();
     for entry in fs::read_dir(&folder)? {
@@ -22,6 +24,9 @@ fn main() -> io::Result<()> {
         let _ = writeln!(list, "    ({name:?}, include_str!({path:?})),");
     }
     list.push_str("]\n");
-    let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
-    fs::write(Path::new(&out).join("scenarios.rs"), list)
+    fs::write(Path::new(&of_cargo("OUT_DIR")?).join("scenarios.rs"), list)
+}
+
+fn of_cargo(name: &str) -> io::Result<OsString> {
+    env::var_os(name).ok_or_else(|| io::Error::other(format!("cargo sets {name}")))
 }
