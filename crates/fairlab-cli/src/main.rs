@@ -12,6 +12,7 @@ mod explain_arg;
 mod kernel_arg;
 mod machine_arg;
 mod output;
+mod pid;
 mod progress;
 mod suggest;
 mod trace_arg;

@@ -11,6 +11,8 @@
 //! ```
 
 mod config;
+#[cfg(feature = "live")]
+mod ended;
 mod error;
 #[cfg(feature = "live")]
 mod run;
@@ -22,11 +24,13 @@ mod status;
 mod sys;
 
 pub use config::{Settings, config};
+#[cfg(feature = "live")]
+pub use ended::Ended;
 pub use error::LiveError;
 #[cfg(feature = "live")]
 pub use run::{domains_here, run};
 #[cfg(feature = "live")]
-pub use session::{Checked, Ended, Options, Session, Verified};
+pub use session::{Checked, Options, Session, Verified};
 pub use stats::{LATENCIES, REASONS, Stats};
 pub use status::{NAME, Status, is_root};
 #[cfg(feature = "live")]

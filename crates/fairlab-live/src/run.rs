@@ -8,8 +8,9 @@ use fairlab_machines::LoadOptions;
 use fairlab_topology::Domains;
 use fairlab_topology::domains::{self, BuildOptions};
 
+use crate::ended::Ended;
 use crate::error::LiveError;
-use crate::session::{Ended, Options, Session};
+use crate::session::{Options, Session};
 use crate::status::{Status, is_root};
 
 /// How often a run looks whether it is to end.

@@ -22,42 +22,10 @@ use libbpf_rs::{
 };
 
 use crate::config::{Settings, config};
+use crate::ended::{Ended, ExitReport};
 use crate::error::LiveError;
 use crate::stats::Stats;
 use crate::sys::{bytes_of, from_bytes};
-
-/// Why the scheduler ended. Mirrors `struct exit_report` of the shim.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct ExitReport {
-    code: i64,
-    kind: u32,
-    reserved: u32,
-    reason: [u8; 128],
-    message: [u8; 1024],
-}
-
-/// Why the kernel took scheduling back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// `enum scx_exit_kind`.
-    pub kind: u32,
-    /// `exit_code`.
-    pub code: i64,
-    /// The kernel's reason.
-    pub reason: String,
-    /// Its details.
-    pub message: String,
-}
-
-impl Ended {
-    /// Does the kernel ask for a new start, because CPUs came or went
-    /// (`SCX_ECODE_ACT_RESTART`)?
-    #[must_use]
-    pub const fn asks_for_restart(&self) -> bool {
-        self.code as u64 & (1 << 48) != 0
-    }
-}
 
 /// What the host found when it asked the policy again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -200,13 +168,7 @@ impl Session {
             .maps()
             .find(|map| map.name().to_string_lossy().contains("bss.exit"))?;
         let bytes = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok()??;
-        let report = from_bytes::<ExitReport>(&bytes)?;
-        (report.kind != 0).then(|| Ended {
-            kind: report.kind,
-            code: report.code,
-            reason: text(&report.reason),
-            message: text(&report.message),
-        })
+        from_bytes::<ExitReport>(&bytes)?.ended()
     }
 
     /// What the verifier found of each program.
@@ -328,10 +290,4 @@ fn refused(error: &libbpf_rs::Error, options: &Options) -> LiveError {
         first_lines,
         log: options.log.clone(),
     }
-}
-
-/// A text of the kernel, which ends with a zero.
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }

@@ -3,7 +3,7 @@
 
 use fairlab_live_policy::{Config, Decision, QueueClock};
 
-use crate::session::ExitReport;
+use crate::ended::ExitReport;
 use crate::stats::Stats;
 
 /// A structure without padding, references or values that are not allowed.

@@ -25,8 +25,6 @@ use crate::output::{Format, Output, Style};
 use crate::workload_arg::Loaded;
 use trace::TraceFile;
 
-pub use trace::pid;
-
 /// The JSON form.
 #[derive(Serialize)]
 struct Report {

@@ -12,7 +12,7 @@ use fairlab_audit::{Audit, Auditor};
 use fairlab_report::Run;
 
 use crate::cli::report::TimelineArgs;
-use crate::commands::run::pid;
+use crate::pid::pid;
 
 /// Audits a run while it goes on.
 pub struct Watched<'a> {

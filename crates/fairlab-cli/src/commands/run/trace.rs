@@ -12,10 +12,7 @@ use fairlab::workload::{ProgramId, Workload};
 use fairlab_trace::{About, Names, TraceWriter, WriteFormat};
 
 use crate::cli::RunVerb;
-
-/// Simulated tasks have these numbers and up in a trace, where 0 is the idle task and the first
-/// few hundred belong to the kernel's own threads.
-const FIRST_PID: u32 = 1_000;
+use crate::pid::pid;
 
 /// A trace file that is being written. Errors are kept until the end, since a run cannot be stopped
 /// by those who watch it.
@@ -120,11 +117,6 @@ impl TraceFile {
         };
         written.with_context(|| format!("cannot write {}", self.path.display()))
     }
-}
-
-/// The number of a simulated task in traces and pages.
-pub const fn pid(task: TaskId) -> TaskId {
-    TaskId(task.0 + FIRST_PID)
 }
 
 /// As `uname -m` prints it.
