@@ -1,6 +1,6 @@
 //! What one run of a plan said.
 
-use fairlab_sim::{Counts, LoopRow, RunResult};
+use fairlab_sim::{Counts, GroupTime, LoopRow, RunResult};
 use fairlab_stats::LatencyHistogram;
 use fairlab_units::Nanos;
 use fairlab_workload::{ProgramId, Workload};
@@ -33,6 +33,10 @@ pub struct Outcome {
     pub wakeup_delay: LatencyHistogram,
     /// Counts.
     pub counts: Counts,
+    /// What of them was counted in the warm-up.
+    pub warmup_counts: Counts,
+    /// Per task group of the workload.
+    pub groups: Vec<GroupTime>,
     /// Placements by reason.
     pub reasons: Vec<(&'static str, u64)>,
     /// Part of the CPU time that was busy.
@@ -86,6 +90,8 @@ impl Outcome {
             utilization: part(busy, busy + idle),
             scheduler_share: part(result.counts.scheduler.0, busy),
             counts: result.counts,
+            warmup_counts: result.warmup_counts,
+            groups: result.groups,
             reasons: result.reasons,
             idle_core: if arm == 0 {
                 [main, beside]

@@ -56,6 +56,25 @@ pub const LOOPS: &str = "Passes of loops";
 /// Percentiles shown of each distribution, in tenths of a percent.
 const PERCENTILES: [u64; 4] = [500, 900, 990, 999];
 
+/// CPU time and throttled time of each task group.
+fn task_groups(table: &mut Table<'_>, workload: &Workload) {
+    let us = |span: fairlab_units::Nanos| Some(span.0 as f64 / 1e3);
+    for (index, group) in workload.groups.iter().enumerate() {
+        let heading = format!("Task group {}", group.name);
+        let time = |o: &Outcome| o.groups.get(index).copied().unwrap_or_default();
+        let higher = Direction::HigherIsBetter;
+        table.row(&heading, "CPU time", RowUnit::Usec, higher, |o| {
+            us(time(o).cpu)
+        });
+        if group.max.is_some() {
+            let lower = Direction::LowerIsBetter;
+            table.row(&heading, "throttled", RowUnit::Usec, lower, |o| {
+                us(time(o).throttled)
+            });
+        }
+    }
+}
+
 /// The rows of arm 0 against arm 1. P values are adjusted for their number (Holm).
 ///
 /// Figures that some run has no value for (a percentile of nothing) are left out.
@@ -95,6 +114,7 @@ pub fn rows(workload: &Workload, outcomes: &[Outcome], confidence: f64, seed: u6
     if workload.logs_loops {
         passes(&mut table);
     }
+    task_groups(&mut table, workload);
     table.percentiles("Delay from wakeup to running", |o| &o.wakeup_delay);
     let group = "Scheduler";
     let per_wakeup = |o: &Outcome, n: u64| {

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use fairlab_units::{CpuId, CpuMask, Nanos};
 use fairlab_workload::{
     BarrierId, Class, CondId, End, MaskId, MutexId, Op, ProgramBuilder, ProgramId, Report,
-    SemaphoreId, Span, TimerId, TimerOrigin, TimerSpec, Who, Workload, WorkloadBuilder,
+    SemaphoreId, Span, TaskGroup, TaskGroupId, TimerId, TimerOrigin, TimerSpec, Who, Workload,
+    WorkloadBuilder,
 };
 
 use crate::error::{Result, RtAppError};
@@ -129,11 +130,6 @@ impl RtApp {
         };
         let mut tasks = self.tasks.iter();
         note(
-            tasks.find(|t| t.taskgroup.is_some() || t.phases.iter().any(|p| p.taskgroup.is_some())),
-            "task groups are not simulated: all tasks compete as in one group",
-        );
-        let mut tasks = self.tasks.iter();
-        note(
             tasks.find(|t| t.nodes.is_some() || t.phases.iter().any(|p| p.nodes.is_some())),
             "memory is not bound to nodes in the simulation",
         );
@@ -201,6 +197,7 @@ struct Names {
     semaphores: BTreeMap<String, SemaphoreId>,
     barriers: BTreeMap<String, BarrierId>,
     timers: BTreeMap<String, TimerId>,
+    groups: BTreeMap<String, TaskGroupId>,
 }
 
 struct Writer<'a> {
@@ -290,6 +287,9 @@ impl<'a> Writer<'a> {
         if !is_forked {
             p = p.op(Op::Barrier(self.ready));
         }
+        if let Some(group) = task.taskgroup.as_deref().and_then(|path| self.group(path)) {
+            p = p.group(group);
+        }
         if task.delay > 0 {
             p = p.op(Op::SleepUntil(micros(task.delay)));
         }
@@ -323,6 +323,12 @@ impl<'a> Writer<'a> {
                 };
                 if !same(before, cpus[i]) {
                     p = p.op(self.affinity(cpus[i]));
+                }
+                if let Some(path) = &phase.taskgroup {
+                    p = p.op(Op::SetGroup {
+                        who: Who::Myself,
+                        group: self.group(path),
+                    });
                 }
                 if let Some(wanted) = phase.sched {
                     p = attributes(p, sched, wanted);
@@ -466,6 +472,22 @@ impl<'a> Writer<'a> {
         });
         self.names.timers.insert(key, id);
         id
+    }
+
+    /// The group of this path and those around it, with default shares; none for the root.
+    fn group(&mut self, path: &str) -> Option<TaskGroupId> {
+        let path = path.trim_end_matches('/');
+        let (above, name) = path.rsplit_once('/')?;
+        if let Some(id) = self.names.groups.get(path) {
+            return Some(*id);
+        }
+        let parent = self.group(above);
+        let id = self.builder.group(TaskGroup {
+            parent,
+            ..TaskGroup::new(name)
+        });
+        self.names.groups.insert(path.to_owned(), id);
+        Some(id)
     }
 
     fn mutex(&mut self, name: &str) -> MutexId {

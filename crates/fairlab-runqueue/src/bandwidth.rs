@@ -81,6 +81,13 @@ impl Entities {
         self.pools.get(group.0 as usize)?.limits
     }
 
+    /// Is any group limited?
+    #[inline]
+    #[must_use]
+    pub fn has_limits(&self) -> bool {
+        self.pools.iter().any(|pool| pool.limits.is_some())
+    }
+
     /// Starts a period: the group gets its quota. Follow up with [`Self::next_throttled`].
     ///
     /// # Source
@@ -210,9 +217,17 @@ impl FairRq {
     #[must_use]
     #[doc(alias = "throttled_hierarchy")]
     pub fn is_throttled(&self, ents: &Entities, id: EntityId) -> bool {
-        let mut q = ents[id].queue as usize;
+        self.is_group_throttled(ents, GroupId(ents[id].queue))
+    }
+
+    /// Is the group, or one above it, throttled on this CPU?
+    #[must_use]
+    pub fn is_group_throttled(&self, ents: &Entities, group: GroupId) -> bool {
+        let mut q = group.0 as usize;
         loop {
-            let queue = &self.queues[q];
+            let Some(queue) = self.queues.get(q) else {
+                return false;
+            };
             if queue.group.throttled {
                 return true;
             }
@@ -231,15 +246,74 @@ impl FairRq {
             return false;
         }
         let (_, _) = self.dequeue(ents, id, DequeueFlags::SPECIAL, now);
+        self.enter_limbo(ents, id);
+        true
+    }
+
+    /// A task that has been taken off waits for its groups to run again.
+    pub(crate) fn enter_limbo(&mut self, ents: &mut Entities, id: EntityId) {
         let group = &mut self.queues[ents[id].queue as usize].group;
         ents.at(id).older = group.limbo;
         group.limbo = id;
+    }
+
+    /// Takes a task out of those that wait for their groups to run again; false when it is not there.
+    pub(crate) fn leave_limbo(&mut self, ents: &mut Entities, id: EntityId) -> bool {
+        let q = ents[id].queue as usize;
+        let after = ents[id].older;
+        let first = self.queues[q].group.limbo;
+        if first == id {
+            self.queues[q].group.limbo = after;
+        } else {
+            let mut before = first;
+            while before != EntityId::NONE && ents[before].older != id {
+                before = ents[before].older;
+            }
+            if before == EntityId::NONE {
+                return false;
+            }
+            ents.at(before).older = after;
+        }
+        ents.at(id).older = EntityId::NONE;
         true
+    }
+
+    /// The next task that waited for its groups and may run again, newest first.
+    pub(crate) fn pop_released(&mut self, ents: &mut Entities) -> Option<EntityId> {
+        let first = self.queues.iter().skip(1).find_map(|queue| {
+            let first = queue.group.limbo.some()?;
+            (!self.is_throttled(ents, first)).then_some(first)
+        })?;
+        self.leave_limbo(ents, first);
+        Some(first)
     }
 
     /// Gives runtime to a throttled queue and lets it run again, if there is enough.
     #[doc(alias = "unthrottle_cfs_rq")]
     pub fn unthrottle(&mut self, ents: &mut Entities, group: GroupId, now: Timestamp) -> Resched {
+        let mut resched = self.lift_throttle(ents, group, now);
+        while let Some(id) = self.pop_released(ents) {
+            resched = resched.or(self.enqueue(ents, id, EnqueueFlags::WAKEUP, now));
+        }
+        self.request_if_idle(ents, resched)
+    }
+
+    /// Something is queued, and nothing runs.
+    fn request_if_idle(&self, ents: &Entities, resched: Resched) -> Resched {
+        if self.curr(ents).is_none() && self.h_nr_queued() > 0 {
+            Resched::Now
+        } else {
+            resched
+        }
+    }
+
+    /// [`Self::unthrottle`] without the tasks that have been taken off.
+    pub(crate) fn lift_throttle(
+        &mut self,
+        ents: &mut Entities,
+        group: GroupId,
+        now: Timestamp,
+    ) -> Resched {
         let q = group.0;
         let Some(queue) = self.queues.get(q as usize) else {
             return Resched::None;
@@ -251,9 +325,7 @@ impl FairRq {
         ents.pools[q as usize].throttled.retain(|c| *c != cpu);
         self.queues[q as usize].group.throttled = false;
         let mut resched = Resched::None;
-        if self.cfg.has(Feature::THROTTLE_AT_EXIT) {
-            resched = self.release_limbo(ents, now);
-        } else if self.queues[q as usize].nr_queued > 0 {
+        if !self.cfg.has(Feature::THROTTLE_AT_EXIT) && self.queues[q as usize].nr_queued > 0 {
             let queue = &self.queues[q as usize];
             let counts = Counts {
                 queued: queue.h_nr_queued,
@@ -262,29 +334,6 @@ impl FairRq {
             };
             resched = self.enqueue_above(ents, q, counts, now);
         }
-        if self.curr(ents).is_none() && self.h_nr_queued() > 0 {
-            resched = Resched::Now;
-        }
-        resched
-    }
-
-    /// Puts back all tasks whose groups are not throttled any more.
-    fn release_limbo(&mut self, ents: &mut Entities, now: Timestamp) -> Resched {
-        let mut resched = Resched::None;
-        for q in 1..self.queues.len() {
-            let first = self.queues[q].group.limbo;
-            if first == EntityId::NONE || self.is_throttled(ents, first) {
-                continue;
-            }
-            self.queues[q].group.limbo = EntityId::NONE;
-            let mut at = first;
-            while at != EntityId::NONE {
-                let next = ents[at].older;
-                ents.at(at).older = EntityId::NONE;
-                resched = resched.or(self.enqueue(ents, at, EnqueueFlags::WAKEUP, now));
-                at = next;
-            }
-        }
-        resched
+        self.request_if_idle(ents, resched)
     }
 }

@@ -259,6 +259,8 @@ pub struct Entities {
     free: Vec<u32>,
     /// Runtime of the groups, which all CPUs share; by group number.
     pub(crate) pools: Vec<Pool>,
+    /// Load of the groups on all CPUs (`tg->load_avg`); by group number.
+    pub(crate) group_loads: Vec<u64>,
 }
 
 impl Entities {
@@ -270,6 +272,7 @@ impl Entities {
             nodes: Vec::new(),
             free: Vec::new(),
             pools: Vec::new(),
+            group_loads: Vec::new(),
         }
     }
 
@@ -281,6 +284,7 @@ impl Entities {
             nodes: Vec::with_capacity(capacity),
             free: Vec::new(),
             pools: Vec::new(),
+            group_loads: Vec::new(),
         }
     }
 

@@ -4,13 +4,18 @@
 //! the kernel's order: averages are brought up to date with what was true until now, then the queue
 //! changes.
 
+mod groups;
+
+use alloc::vec::Vec;
+
 use fairlab_kernel::Kernel;
 use fairlab_pelt::{EntityState, PeltClock, PeltTime, QueueAvg, QueueState, SchedAvg, Speed};
-use fairlab_units::Timestamp;
+use fairlab_units::{CpuId, Timestamp};
 
+use self::groups::signals_of;
 use crate::{
-    Change, DequeueFlags, Dequeued, EnqueueFlags, Entities, EntityId, FairRq, Resched, RqConfig,
-    WakeFlags,
+    Change, DequeueFlags, Dequeued, EnqueueFlags, Entities, EntityId, FairRq, GroupId, Resched,
+    RqConfig, WakeFlags,
 };
 
 /// A signal that was last updated at zero would count as new.
@@ -23,13 +28,15 @@ const CLOCK_OFFSET: u64 = 1_000_000_000;
 ///
 /// # Source
 /// Linux v5.4 to v7.2 `kernel/sched/fair.c`, the `fair_sched_class` operations with the
-/// `update_load_avg()` calls in them. Differs: there are no groups here.
+/// `update_load_avg()` calls in them.
 #[derive(Clone, Debug)]
 pub struct FairClass {
     /// The runqueue.
     pub rq: FairRq,
-    /// The load averages of the queue.
+    /// The load averages of the root queue.
     pub avg: QueueAvg,
+    /// Those of the groups; group 1 comes first.
+    groups: Vec<groups::GroupAvg>,
     /// Averages of the classes above the fair one, together.
     pub higher: SchedAvg,
     clock: PeltClock,
@@ -43,9 +50,16 @@ impl FairClass {
     /// An empty queue of a CPU with this original capacity, 1024 = the biggest.
     #[must_use]
     pub fn new(kernel: &Kernel, config: RqConfig, capacity: u32) -> Self {
+        Self::on_cpu(kernel, config, capacity, CpuId(0))
+    }
+
+    /// The same for a CPU whose number matters: groups that are limited name it.
+    #[must_use]
+    pub fn on_cpu(kernel: &Kernel, config: RqConfig, capacity: u32, cpu: CpuId) -> Self {
         Self {
-            rq: FairRq::new(config),
+            rq: FairRq::on_cpu(config, cpu),
             avg: QueueAvg::default(),
+            groups: Vec::new(),
             higher: SchedAvg::default(),
             clock: PeltClock::default(),
             higher_runs: false,
@@ -72,13 +86,25 @@ impl FairClass {
         nr > 0 && nr == self.rq.h_nr_idle()
     }
 
-    /// Share of a task with this `load_avg` in the load of the queue. There are no groups here.
+    /// Share of a task of `group` with this `load_avg` in the load of the CPU.
     ///
-    /// Differs from Linux: the queue's load is that of now, not of the first reader of the jiffy.
+    /// Differs from Linux: the loads on the way are those of now, not of the first reader of the
+    /// jiffy.
     #[must_use]
-    pub fn task_h_load(&self, load_avg: u64) -> u64 {
-        let queue = self.avg.avg.load_avg;
-        load_avg * queue / (queue + 1)
+    pub fn task_h_load(&self, group: GroupId, load_avg: u64) -> u64 {
+        let load = self.signals(group.0).avg.load_avg;
+        load_avg.wrapping_mul(self.h_load(group.0)) / (load + 1)
+    }
+
+    /// Share of a queue in the load of the CPU.
+    #[doc(alias = "update_cfs_rq_h_load")]
+    fn h_load(&self, q: u32) -> u64 {
+        if q == 0 {
+            return self.avg.avg.load_avg;
+        }
+        let group = &self.groups[q as usize - 1];
+        let above = self.signals(group.above).avg.load_avg;
+        self.h_load(group.above).wrapping_mul(group.entity_load()) / (above + 1)
     }
 
     /// Lets time count at `frequency` from `now` on, on the scale of 1024 for the highest.
@@ -98,49 +124,69 @@ impl FairClass {
         self.clock.now()
     }
 
-    fn queue_state(&self) -> QueueState {
+    /// PELT time of `now` on the root queue.
+    #[inline]
+    fn time(&mut self, now: Timestamp) -> PeltTime {
+        let idle = self.rq.root().curr().is_none();
+        self.pelt_now(now, idle)
+    }
+
+    fn queue_state(&self, q: u32) -> QueueState {
+        let queue = &self.rq.queues[q as usize];
         QueueState {
-            weight: self.rq.load().0,
-            runnable_weight: self.rq.load().0,
-            h_nr_runnable: u64::from(self.rq.h_nr_runnable()),
-            has_curr: self.rq.root().curr().is_some(),
+            weight: queue.load().0,
+            runnable_weight: queue.load().0,
+            h_nr_runnable: u64::from(queue.h_nr_runnable()),
+            has_curr: queue.curr().is_some(),
         }
     }
 
     fn entity_state(&self, ents: &Entities, id: EntityId) -> EntityState {
         let entity = &ents[id];
-        let running = self.rq.root().curr() == Some(id);
-        if entity.is_delayed() {
+        let running = self.rq.queues[entity.queue as usize].curr() == Some(id);
+        if !entity.is_task() {
+            let below = self.rq.queues[entity.my_queue as usize].h_nr_runnable();
+            let runnable = if entity.is_delayed() { 0 } else { below };
+            let weight = entity.weight().0;
+            EntityState::group(weight, entity.is_on_rq(), u64::from(runnable), running)
+        } else if entity.is_delayed() {
             EntityState::delayed_task(entity.weight().0)
         } else {
             EntityState::task(entity.weight().0, entity.is_on_rq(), running)
         }
     }
 
-    /// Brings the averages of the queue up to date (`update_blocked_averages`).
+    /// Brings the averages of the root queue up to date. With groups, see [`Self::update_blocked`].
     pub fn update_queue(&mut self, now: Timestamp) {
-        let idle = self.rq.root().curr().is_none();
-        let time = self.pelt_now(now, idle);
-        let state = self.queue_state();
+        let time = self.time(now);
+        let state = self.queue_state(0);
         self.avg.update(&self.kernel, time, &state);
     }
 
-    /// Brings the averages of a task of this CPU, and of the queue, up to date.
+    /// Brings the averages of a task of this CPU, and of the queues that it is in, up to date.
     pub fn update_load(
         &mut self,
-        ents: &Entities,
+        ents: &mut Entities,
         id: EntityId,
         avg: &mut SchedAvg,
         now: Timestamp,
     ) {
-        let idle = self.rq.root().curr().is_none();
-        let time = self.pelt_now(now, idle);
+        let time = self.time(now);
+        self.update_task(ents, id, avg, time);
+        self.climb(ents, ents[id].queue, time);
+    }
+
+    /// The same for a task and its own queue.
+    #[inline]
+    fn update_task(&mut self, ents: &Entities, id: EntityId, avg: &mut SchedAvg, time: PeltTime) {
+        let q = ents[id].queue;
+        let time = self.time_of(q, time);
         if !avg.last_update_time.is_never() {
             let state = self.entity_state(ents, id);
             avg.update(&self.kernel, time, &state);
         }
-        let state = self.queue_state();
-        self.avg.update(&self.kernel, time, &state);
+        let state = self.queue_state(q);
+        signals_of(&mut self.avg, &mut self.groups, q).update(&self.kernel, time, &state);
     }
 
     /// Adds a task, or wakes a delayed one.
@@ -152,18 +198,22 @@ impl FairClass {
         flags: EnqueueFlags,
         now: Timestamp,
     ) -> Resched {
-        self.update_load(ents, id, avg, now);
+        let q = ents[id].queue;
+        let time = self.time(now);
+        self.update_task(ents, id, avg, time);
         if avg.last_update_time.is_never() {
             let state = self.entity_state(ents, id);
-            self.avg.attach(&self.kernel, avg, &state);
+            signals_of(&mut self.avg, &mut self.groups, q).attach(&self.kernel, avg, &state);
         }
+        self.climb(ents, q, time);
         let resched = self.rq.enqueue(ents, id, flags, now);
         // A delayed sleeper that the balancer moved is still asleep.
         if !ents[id].is_delayed() {
             self.avg.add_util_est(&self.kernel, avg);
         }
         let state = self.entity_state(ents, id);
-        self.avg.add_runnable_load(&self.kernel, avg, &state);
+        signals_of(&mut self.avg, &mut self.groups, q).add_runnable_load(&self.kernel, avg, &state);
+        self.settle(ents, now);
         resched
     }
 
@@ -181,16 +231,22 @@ impl FairClass {
         if !was_delayed {
             self.avg.subtract_util_est(&self.kernel, avg);
         }
+        let q = ents[id].queue;
         if flags.sleep && !was_delayed {
-            let idle = self.rq.root().curr().is_none();
-            let time = self.pelt_now(now, idle);
+            let time = self.time(now);
+            let time = self.time_of(q, time);
             avg.go_to_sleep(&self.kernel, time, &state, self.speed.cpu_scale);
         }
         self.update_load(ents, id, avg, now);
         let left = self.rq.dequeue(ents, id, flags, now);
         if left.0 == Dequeued::Done {
-            self.avg.subtract_runnable_load(&self.kernel, avg, &state);
+            signals_of(&mut self.avg, &mut self.groups, q).subtract_runnable_load(
+                &self.kernel,
+                avg,
+                &state,
+            );
         }
+        self.settle(ents, now);
         left
     }
 
@@ -204,10 +260,11 @@ impl FairClass {
         now: Timestamp,
     ) -> Resched {
         let is_attached = !avg.last_update_time.is_never();
+        let q = ents[id].queue;
         if ents[id].is_on_rq() {
             self.update_load(ents, id, avg, now);
         } else if is_attached {
-            self.avg.sync(
+            self.signals(q).sync(
                 &self.kernel,
                 avg,
                 &EntityState::task(ents[id].weight().0, false, false),
@@ -220,12 +277,13 @@ impl FairClass {
             // The load of a task between two queues is on none of them.
             let mut nowhere = QueueAvg::default();
             let queue = if is_attached {
-                &mut self.avg
+                signals_of(&mut self.avg, &mut self.groups, q)
             } else {
                 &mut nowhere
             };
             queue.reweight(&self.kernel, avg, &old, &new);
         }
+        self.settle(ents, now);
         resched
     }
 
@@ -233,7 +291,8 @@ impl FairClass {
     pub fn sync(&self, ents: &Entities, id: EntityId, avg: &mut SchedAvg) {
         if !avg.last_update_time.is_never() {
             let state = self.entity_state(ents, id);
-            self.avg.sync(&self.kernel, avg, &state);
+            let queue = self.signals(ents[id].queue);
+            queue.sync(&self.kernel, avg, &state);
         }
     }
 
@@ -241,17 +300,30 @@ impl FairClass {
     pub fn remove(&mut self, ents: &Entities, id: EntityId, avg: &mut SchedAvg) {
         if !avg.last_update_time.is_never() {
             let state = self.entity_state(ents, id);
-            self.avg.remove(&self.kernel, avg, &state);
+            signals_of(&mut self.avg, &mut self.groups, ents[id].queue).remove(
+                &self.kernel,
+                avg,
+                &state,
+            );
             avg.forget_queue();
         }
     }
 
     /// A queued task has been taken off and goes to another CPU: its contribution goes at once.
-    pub fn detach(&mut self, ents: &Entities, id: EntityId, avg: &mut SchedAvg, now: Timestamp) {
-        self.update_load(ents, id, avg, now);
+    pub fn detach(
+        &mut self,
+        ents: &mut Entities,
+        id: EntityId,
+        avg: &mut SchedAvg,
+        now: Timestamp,
+    ) {
+        let q = ents[id].queue;
+        let time = self.time(now);
+        self.update_task(ents, id, avg, time);
         let state = self.entity_state(ents, id);
-        self.avg.detach(&self.kernel, avg, &state);
+        signals_of(&mut self.avg, &mut self.groups, q).detach(&self.kernel, avg, &state);
         avg.forget_queue();
+        self.climb(ents, q, time);
     }
 
     /// The CPU goes idle.
@@ -263,8 +335,7 @@ impl FairClass {
 
     /// A task of a higher class starts or stops to run, or goes on.
     pub fn update_higher(&mut self, now: Timestamp, runs: bool) {
-        let idle = self.rq.root().curr().is_none();
-        let time = self.pelt_now(now, idle);
+        let time = self.time(now);
         self.higher
             .update_class(&self.kernel, time, self.higher_runs);
         self.higher_runs = runs;
@@ -305,7 +376,9 @@ impl FairClass {
         now: Timestamp,
     ) -> Resched {
         self.update_load(ents, id, avg, now);
-        self.rq.tick(ents, now)
+        let resched = self.rq.tick(ents, now);
+        self.settle(ents, now);
+        resched
     }
 
     /// Should the wakee preempt?
@@ -316,7 +389,9 @@ impl FairClass {
         flags: WakeFlags,
         now: Timestamp,
     ) -> Resched {
-        self.rq.check_preempt_wakeup(ents, wakee, flags, now)
+        let resched = self.rq.check_preempt_wakeup(ents, wakee, flags, now);
+        self.settle(ents, now);
+        resched
     }
 }
 
@@ -330,13 +405,13 @@ mod tests {
     fn a_new_task_brings_its_first_utilization_and_leaves_it_when_it_sleeps() {
         for release in Release::ALL {
             let kernel = Kernel::of(release);
-            let mut queue = FairClass::new(&kernel, RqConfig::new(&kernel, 8), 1024);
+            let mut queue = FairClass::new(&self.kernel, RqConfig::new(&self.kernel, 8), 1024);
             let mut ents = Entities::new();
             let entity = ents.add_task(0, Policy::Normal);
             let weight = ents[entity].weight().0;
             let state = EntityState::task(weight, false, false);
-            let mut avg = SchedAvg::new_task(&kernel, &state);
-            avg.init_util(&kernel, &state, &queue.avg.avg, 1024);
+            let mut avg = SchedAvg::new_task(&self.kernel, &state);
+            avg.init_util(&self.kernel, &state, &queue.avg.avg, 1024);
             // Half of what an empty CPU has to spare.
             assert_eq!(avg.util_avg, 512, "{release}");
             let at = |us: u64| Timestamp(us * 1_000);

@@ -165,6 +165,16 @@ impl FairRq {
         }
     }
 
+    /// Gives a sleeping task, which [`Self::migrate_wakeup`] took away, its place on this CPU before it
+    /// wakes up: it has changed its group.
+    pub(crate) fn rebase_wakeup(&self, ents: &mut Entities, id: EntityId) {
+        if !self.cfg.eevdf {
+            let floor = self.queues[ents[id].queue as usize].min_vruntime;
+            let entity = ents.at(id);
+            entity.vruntime = entity.vruntime.plus(floor.0);
+        }
+    }
+
     /// Adds a task, or wakes a delayed one where it is.
     #[doc(alias = "enqueue_task_fair")]
     pub fn enqueue(

@@ -11,7 +11,7 @@ use crate::world::{AllowedId, View};
 
 impl Engine<'_> {
     /// The tasks that `who` means when `me` says it.
-    fn tasks_of(&self, who: Who, me: TaskId) -> Vec<TaskId> {
+    pub(crate) fn tasks_of(&self, who: Who, me: TaskId) -> Vec<TaskId> {
         match who {
             Who::Myself => vec![me],
             Who::Program(program) => self

@@ -161,9 +161,8 @@ impl BalanceView for Ops<'_, '_> {
 
     fn task_h_load(&self, id: TaskId) -> u64 {
         let task = &self.world.tasks[id.index()];
-        self.world.cpus[task.cpu]
-            .queue
-            .task_h_load(task.avg.load_avg)
+        let queue = &self.world.cpus[task.cpu].queue;
+        queue.task_h_load(self.world.group_of(id), task.avg.load_avg)
     }
 
     fn task_util(&self, id: TaskId) -> u64 {
@@ -174,6 +173,10 @@ impl BalanceView for Ops<'_, '_> {
         self.world.tasks[id.index()]
             .avg
             .task_util_est(&self.world.kernel)
+    }
+
+    fn is_throttled(&self, id: TaskId, cpu: CpuId) -> bool {
+        self.world.is_throttled(id, cpu)
     }
 
     fn is_eligible(&self, id: TaskId) -> bool {
@@ -305,7 +308,7 @@ impl BalanceOps for Ops<'_, '_> {
 
     fn update_blocked(&mut self, cpu: CpuId) -> bool {
         let queue = &mut self.world.cpus[cpu].queue;
-        queue.update_queue(self.now);
+        queue.update_blocked(&mut self.world.ents, self.now);
         let avg = &queue.avg.avg;
         avg.load_avg != 0 || avg.util_avg != 0
     }

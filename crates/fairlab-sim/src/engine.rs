@@ -8,7 +8,7 @@ use fairlab_pelt::{EntityState, SchedAvg};
 use fairlab_policy::balance::{BalanceScratch, BalanceState};
 use fairlab_policy::{IdleMasks, Scratch};
 use fairlab_rng::Rng;
-use fairlab_runqueue::{EnqueueFlags, Entities, FairClass, HigherQueue, RqConfig};
+use fairlab_runqueue::{EnqueueFlags, Entities, FairClass, GroupId, HigherQueue, RqConfig};
 use fairlab_topology::{Distances, Domains, Machine};
 use fairlab_units::{CpuId, CpuMask, Nanos, PerCpu, TaskId, Timestamp};
 use fairlab_workload::{End, Program, ProgramId, Workload};
@@ -21,6 +21,7 @@ use crate::costs::{CostTable, mask_words};
 use crate::cpu::Cpu;
 use crate::event_queue::{Due, EventQueue};
 use crate::fair_queue::FairQueue;
+use crate::groups::{add_groups, group_id};
 use crate::higher::fair_policy;
 use crate::idle::Governor;
 use crate::lock::Lock;
@@ -156,6 +157,10 @@ pub(crate) struct Engine<'a> {
     pub(crate) alive: usize,
     pub(crate) spread_over: SpreadOver,
     pub(crate) loops: Vec<LoopRow>,
+    /// Periods of limited groups that are due.
+    pub(crate) nr_periods: usize,
+    /// CPU time of each group that has been added up.
+    pub(crate) group_cpu: Vec<Nanos>,
     /// Work that the waker does before the interrupt of the present wakeup is sent.
     pub(crate) before_ipi: Nanos,
     /// The task that makes no progress, if there is one.
@@ -165,6 +170,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) samples: Vec<Vec<u64>>,
     pub(crate) wakeup_delay: Vec<u64>,
     pub(crate) counts: Counts,
+    /// What was counted in the warm-up.
+    warmup_counts: Counts,
     pub(crate) reasons: BTreeMap<&'static str, u64>,
     pub(crate) observer: &'a mut dyn Observer,
     pub(crate) timer: Option<&'a dyn SectionTimer>,
@@ -213,9 +220,9 @@ impl<'a> Engine<'a> {
             let cpu = machine.cpu(id);
             cpu.and_then(|c| machine.node_index(c.node)).unwrap_or(0)
         };
-        let cpus = PerCpu::from_fn(nr, |id| Cpu {
+        let mut cpus = PerCpu::from_fn(nr, |id| Cpu {
             queue: FairQueue::new(
-                FairClass::new(&kernel, config, domains.capacity_orig(id)),
+                FairClass::on_cpu(&kernel, config, domains.capacity_orig(id), id),
                 Census::of(node_of(id), domains.cached(id).llc_id),
             ),
             higher: HigherQueue::default(),
@@ -248,6 +255,8 @@ impl<'a> Engine<'a> {
             max_idle_balance_cost: migration_cost,
             wake_avg_idle: (0, 0),
         });
+        let mut ents = Entities::new();
+        add_groups(workload, &config, online.weight(), &mut cpus, &mut ents);
         let masks = core::iter::once(online.clone())
             .chain(workload.masks.iter().map(|mask| mask.and(&online)))
             .collect();
@@ -279,7 +288,8 @@ impl<'a> Engine<'a> {
                 cpus,
                 idle_tasks: PerCpu::from_fn(nr, |_| IdleTask::default()),
                 tasks: Vec::new(),
-                ents: Entities::new(),
+                first_task: (workload.groups.len() * nr) as u32,
+                ents,
                 shared,
                 scan_cost: vec![0; domains.domains().len()],
                 active: online.clone(),
@@ -315,12 +325,15 @@ impl<'a> Engine<'a> {
             alive: 0,
             spread_over: SpreadOver::new(kernel.has(Feature::AFFINITY_DISTRIBUTE)),
             loops: Vec::new(),
+            nr_periods: 0,
+            group_cpu: vec![Nanos::ZERO; workload.groups.len()],
             before_ipi: Nanos::ZERO,
             stuck: None,
             moved: Vec::new(),
             samples: vec![Vec::new(); workload.metrics.len() + workload.hidden_metrics as usize],
             wakeup_delay: Vec::new(),
             counts: Counts::default(),
+            warmup_counts: Counts::default(),
             reasons: BTreeMap::new(),
             observer,
             timer,
@@ -331,6 +344,11 @@ impl<'a> Engine<'a> {
 
     /// The tasks of the start wake up on the first CPU.
     fn start(&mut self) {
+        self.start_periods();
+        if self.workload.warmup > Nanos::ZERO {
+            let end = Timestamp::ZERO + self.workload.warmup;
+            self.queue.push(end, Due::Warm);
+        }
         for cpu in &self.world.active.clone() {
             self.stop_tick(cpu);
             self.note_idle(cpu);
@@ -436,6 +454,8 @@ impl<'a> Engine<'a> {
             Due::Tick { cpu } => self.tick(cpu),
             Due::NohzBalance { cpu } => self.nohz_balance(cpu),
             Due::ActiveBalance { cpu } => self.active_balance(cpu),
+            Due::Period { group } => self.begin_period(group),
+            Due::Warm => self.warmup_counts = self.counts.clone(),
         }
     }
 
@@ -451,6 +471,12 @@ impl<'a> Engine<'a> {
         let workload = self.workload;
         let spec = &workload.programs[program.index()];
         let entity = self.world.ents.add_task(spec.nice, fair_policy(spec.class));
+        let group = spec.group.map(|own| group_id(Some(own)));
+        let group = group.or_else(|| parent.map(|parent| self.world.group_of(parent)));
+        if let Some(group) = group.filter(|group| *group != GroupId::ROOT) {
+            let rq = &self.world.cpus[cpu].queue.rq;
+            rq.set_group(&mut self.world.ents, entity, group);
+        }
         let weight = self.world.ents[entity].weight().0;
         let avg = SchedAvg::new_task(&self.world.kernel, &EntityState::task(weight, false, false));
         let rng = Rng::stream(self.seed, &format!("task {}", id.0));
@@ -517,10 +543,13 @@ impl<'a> Engine<'a> {
         for task in &mut self.world.tasks {
             task.enter(task.phase, now);
         }
+        let groups = self.group_times();
         RunResult {
             end: now,
+            groups,
             samples: self.samples,
             counts: self.counts,
+            warmup_counts: self.warmup_counts,
             reasons: self.reasons.into_iter().collect(),
             wakeup_delay: self.wakeup_delay,
             cpu_time: self

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use fairlab_rng::Rng;
 use fairlab_units::{CpuId, TaskId, Timestamp};
+use fairlab_workload::TaskGroupId;
 
 /// Something due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,10 @@ pub(crate) enum Due {
     NohzBalance { cpu: CpuId },
     /// The stopper of the CPU is to push its running task.
     ActiveBalance { cpu: CpuId },
+    /// A period of the limited task group ends.
+    Period { group: TaskGroupId },
+    /// The warm-up is over.
+    Warm,
 }
 
 /// Something due, ordered by its key alone, the least first out of the heap.
@@ -87,6 +92,8 @@ impl EventQueue {
             Due::Tick { .. } => 4,
             Due::NohzBalance { .. } => 5,
             Due::ActiveBalance { .. } => 6,
+            Due::Period { .. } => 7,
+            Due::Warm => 8,
         };
         let class = match &mut self.shuffle {
             Some(rng) => rng.below(256) as u8,
@@ -99,6 +106,11 @@ impl EventQueue {
 
     pub(crate) fn pop(&mut self) -> Option<(Timestamp, Due)> {
         self.heap.pop().map(|entry| (entry.time(), entry.due))
+    }
+
+    /// How much is due.
+    pub(crate) fn len(&self) -> usize {
+        self.heap.len()
     }
 
     pub(crate) fn next_time(&self) -> Option<Timestamp> {

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use fairlab_runqueue::{
-    Change, DequeueFlags, Dequeued, EnqueueFlags, Entities, FairClass, Resched,
+    Change, DequeueFlags, Dequeued, EnqueueFlags, Entities, FairClass, GroupId, Resched,
 };
 use fairlab_units::Timestamp;
 
@@ -93,8 +93,37 @@ impl FairQueue {
     }
 
     /// See [`FairClass::detach`].
-    pub(crate) fn detach(&mut self, ents: &Entities, task: &mut Task, now: Timestamp) {
+    pub(crate) fn detach(&mut self, ents: &mut Entities, task: &mut Task, now: Timestamp) {
         self.class.detach(ents, task.entity, &mut task.avg, now);
+    }
+
+    /// See [`FairClass::move_to_group`].
+    pub(crate) fn move_to_group(
+        &mut self,
+        ents: &mut Entities,
+        task: &mut Task,
+        group: GroupId,
+        is_relative: bool,
+        now: Timestamp,
+    ) -> Resched {
+        self.class
+            .move_to_group(ents, task.entity, &mut task.avg, group, is_relative, now)
+    }
+
+    /// Takes a task off whose group is throttled, see [`FairClass::throttle_task`].
+    pub(crate) fn throttle_task(
+        &mut self,
+        ents: &mut Entities,
+        task: &mut Task,
+        now: Timestamp,
+    ) -> bool {
+        let left = self
+            .class
+            .throttle_task(ents, task.entity, &mut task.avg, now);
+        if left {
+            self.census.remove(task);
+        }
+        left
     }
 
     /// See [`FairClass::set_next`].

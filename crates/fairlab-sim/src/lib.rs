@@ -24,6 +24,7 @@ mod engine;
 mod event_queue;
 mod exec;
 mod fair_queue;
+mod groups;
 mod higher;
 mod idle;
 mod lock;
@@ -48,6 +49,6 @@ pub use costs::{ByDistance, CostTable, ENTRIES, Entry, MachineClass, Shape, Unit
 pub use engine::{Explain, SimError, SimOptions, run};
 pub use fairlab_topology::{Distance, Distances};
 pub use loops::LoopRow;
-pub use metrics::{Counts, CpuTime, RunResult, TaskTime};
+pub use metrics::{Counts, CpuTime, GroupTime, RunResult, TaskTime};
 pub use misses::{Found, Missed};
 pub use observer::{Asked, Observer, Placement, SectionTimer, Silent};

@@ -82,6 +82,17 @@ pub struct TaskTime {
     pub sleeping: Nanos,
 }
 
+/// Time of a task group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupTime {
+    /// CPU time of its tasks, and of those of the groups in it.
+    pub cpu: Nanos,
+    /// Time that its queues were throttled, on all CPUs together; groups around it do not count.
+    pub throttled: Nanos,
+    /// How often a queue of it was throttled.
+    pub nr_throttled: u64,
+}
+
 /// What a finished run says.
 #[derive(Clone, Debug)]
 pub struct RunResult {
@@ -91,6 +102,8 @@ pub struct RunResult {
     pub samples: Vec<Vec<u64>>,
     /// Counts.
     pub counts: Counts,
+    /// What of them was counted before the end of the workload's warm-up.
+    pub warmup_counts: Counts,
     /// Placements by reason name, sorted by name.
     pub reasons: Vec<(&'static str, u64)>,
     /// Delay of each wakeup from the wakeup to the first instruction, by the task's distance moved:
@@ -100,6 +113,8 @@ pub struct RunResult {
     pub cpu_time: Vec<(CpuId, CpuTime)>,
     /// Time per task, over its life.
     pub task_time: Vec<(TaskId, TaskTime)>,
+    /// Time per task group, in the order of the workload.
+    pub groups: Vec<GroupTime>,
     /// Which program each task ran, by number.
     pub programs: Vec<ProgramId>,
     /// The passes of loops, in the order of their ends, where the workload logs them.

@@ -13,9 +13,15 @@ impl World<'_> {
     pub(crate) fn detach(&mut self, id: TaskId, src: CpuId, dst: CpuId, now: Timestamp) {
         let task = &mut self.tasks[id.index()];
         let queue = &mut self.cpus[src].queue;
+        if std::mem::take(&mut task.is_parked) {
+            queue.leave_limbo(&mut self.ents, task.entity);
+            queue.detach(&mut self.ents, task, now);
+            task.cpu = dst;
+            return;
+        }
         // The request of the source's last accounting is moot: its running task stays.
         let _ = queue.dequeue(&mut self.ents, task, DequeueFlags::MOVE, now);
-        queue.detach(&self.ents, task, now);
+        queue.detach(&mut self.ents, task, now);
         task.cpu = dst;
     }
 

@@ -177,6 +177,10 @@ impl Engine<'_> {
                     Step::Paid
                 }
             }
+            Op::SetGroup { who, group } => {
+                self.set_group(cpu, id, who, group);
+                Step::Paid
+            }
             Op::SetNice { who, nice } => {
                 self.set_nice(cpu, id, who, nice);
                 Step::Paid
@@ -335,6 +339,7 @@ impl Engine<'_> {
             return Step::Sleep;
         }
         pipe.messages += 1;
+        let channel = pipe.spec.channel;
         let last_user = pipe.used_by.replace(cpu);
         pipe.written_by = Some(cpu);
         let cost = self.costs.write(pipe.spec.channel);
@@ -345,7 +350,7 @@ impl Engine<'_> {
         if let Some(reader) = pipe.readers.pop_front() {
             // The message is there before its reader is told.
             self.before_ipi = cost;
-            self.grant(cpu, reader, flags);
+            self.grant_over(channel, cpu, reader, flags);
         }
         Step::Paid
     }
@@ -359,6 +364,7 @@ impl Engine<'_> {
             return Step::Sleep;
         }
         pipe.messages -= 1;
+        let channel = pipe.spec.channel;
         let (last_user, writer) = (pipe.used_by.replace(cpu), pipe.written_by);
         let cost = self.costs.read(pipe.spec.channel);
         let cost = Span::around(cost, COPY_SPREAD).sample(&mut task.rng)
@@ -370,7 +376,7 @@ impl Engine<'_> {
             // One writer at a time, as exclusive waiters are woken.
             if let Some(writer) = pipe.writers.pop_front() {
                 self.before_ipi = cost;
-                self.grant(cpu, writer, flags);
+                self.grant_over(channel, cpu, writer, flags);
             }
         }
         Step::Paid
@@ -378,10 +384,19 @@ impl Engine<'_> {
 
     /// Lets the operation that `task` sleeps in complete, and wakes it.
     pub(crate) fn grant(&mut self, cpu: CpuId, task: TaskId, flags: u32) {
+        self.grant_in(cpu, task, flags, true);
+    }
+
+    /// The same for the other end of a channel. Loopback delivers in a software interrupt.
+    fn grant_over(&mut self, channel: Channel, cpu: CpuId, task: TaskId, flags: u32) {
+        self.grant_in(cpu, task, flags, !channel.is_network());
+    }
+
+    fn grant_in(&mut self, cpu: CpuId, task: TaskId, flags: u32, in_task: bool) {
         let target = &mut self.world.tasks[task.index()];
         target.granted = true;
         target.granted_at = self.now;
-        self.wake_up(task, cpu, flags, true);
+        self.wake_up(task, cpu, flags, in_task);
     }
 
     /// Books a sample, unless it falls into the warm-up.

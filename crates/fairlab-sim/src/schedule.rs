@@ -339,12 +339,15 @@ impl Engine<'_> {
         if let Some(task) = self.world.cpus[cpu].higher.pop_first() {
             return Some(TaskId(task));
         }
-        let picked = self.world.cpus[cpu]
-            .queue
-            .rq
-            .pick_next(&mut self.world.ents, now);
-        self.collect_left(cpu);
-        picked.map(|entity| self.world.task_of(entity))
+        loop {
+            let queue = &mut self.world.cpus[cpu].queue;
+            let picked = queue.pick_next(&mut self.world.ents, now);
+            self.collect_left(cpu);
+            let id = self.world.task_of(picked?);
+            if !self.parks(cpu, id) {
+                return Some(id);
+            }
+        }
     }
 
     /// Sleepers whose delayed dequeue is over have left the queue by now.

@@ -111,6 +111,10 @@ pub(crate) struct Task {
     pub(crate) wakee_flip_decay_ts: u64,
     pub(crate) last_wakee: Option<TaskId>,
     pub(crate) time: TaskTime,
+    /// Its group is throttled, so that it is on no queue although it is runnable (v6.18 on).
+    pub(crate) is_parked: bool,
+    /// Running time that has been added to that of its group.
+    pub(crate) group_booked: Nanos,
     pub(crate) rng: Rng,
 }
 
@@ -173,6 +177,8 @@ impl Task {
             wakee_flip_decay_ts: 0,
             last_wakee: None,
             time: TaskTime::default(),
+            is_parked: false,
+            group_booked: Nanos::ZERO,
             rng,
         }
     }

@@ -439,10 +439,15 @@ impl Engine<'_> {
         let task = &mut self.world.tasks[id.index()];
         let weight = self.world.ents[task.entity].weight().0;
         let queue = &self.world.cpus[cpu].queue;
+        let group = queue.rq.group_of(&self.world.ents, task.entity);
         let state = fairlab_pelt::EntityState::task(weight, false, false);
         let capacity = u64::from(self.world.domains.capacity_orig(cpu));
-        task.avg
-            .init_util(&self.world.kernel, &state, &queue.avg.avg, capacity);
+        task.avg.init_util(
+            &self.world.kernel,
+            &state,
+            &queue.group_avg(group).avg,
+            capacity,
+        );
     }
 
     /// The first wakeup on an idle CPU ends its idle period, whose length goes into the average.

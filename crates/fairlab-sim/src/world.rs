@@ -66,6 +66,8 @@ pub(crate) struct World<'a> {
     pub(crate) idle_tasks: PerCpu<IdleTask>,
     pub(crate) tasks: Vec<Task>,
     pub(crate) ents: Entities,
+    /// Number of the first task's entity; those of groups come before.
+    pub(crate) first_task: u32,
     pub(crate) shared: Vec<Shared>,
     /// `avg_scan_cost` of each domain (SIS_PROP).
     pub(crate) scan_cost: Vec<u64>,
@@ -99,8 +101,9 @@ impl World<'_> {
     }
 
     /// The task that `entity` stands for: entities are made in the order of tasks and never reused.
+    #[inline]
     pub(crate) fn task_of(&self, entity: EntityId) -> TaskId {
-        TaskId(entity.0)
+        TaskId(entity.0 - self.first_task)
     }
 
     /// The task as a placement sees it.
@@ -283,9 +286,8 @@ impl MachineView for View<'_> {
     }
 
     fn task_h_load(&self, task: &TaskView<'_>, signals: &Signals) -> u64 {
-        self.world.cpus[task.cpu]
-            .queue
-            .task_h_load(signals.load_avg)
+        let queue = &self.world.cpus[task.cpu].queue;
+        queue.task_h_load(self.world.group_of(task.id), signals.load_avg)
     }
 
     #[inline]

@@ -8,11 +8,12 @@ use fairlab_workload::{
 use toml::de::DeTable;
 
 use crate::error::{Fault, Result, WorkFileError};
+use crate::groups;
 use crate::names::Names;
 use crate::steps;
 use crate::table::{self, Value};
 
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "runtime",
     "warmup",
     "report",
@@ -20,14 +21,16 @@ const KEYS: [&str; 8] = [
     "barrier",
     "timer",
     "semaphore",
+    "group",
     "task",
 ];
-const TASK_KEYS: [&str; 13] = [
+const TASK_KEYS: [&str; 14] = [
     "name",
     "count",
     "nice",
     "class",
     "cpus",
+    "group",
     "process",
     "slack",
     "working-set-kib",
@@ -83,7 +86,7 @@ fn read(
                 };
             }
             "task" => tasks = Some(value),
-            "pipe" | "barrier" | "timer" | "semaphore" => {}
+            "pipe" | "barrier" | "timer" | "semaphore" | "group" => {}
             other => return Err(table::unknown(&key.span(), other, "the file", &KEYS)),
         }
     }
@@ -105,6 +108,9 @@ fn read(
 
 /// Takes in the tables of what needs more than a name.
 fn declare(kind: &str, value: &Value<'_>, names: &mut Names<'_>) -> Result<()> {
+    if kind == "group" {
+        return groups::declare(value, names);
+    }
     if !["pipe", "barrier", "timer", "semaphore"].contains(&kind) {
         return Ok(());
     }
@@ -279,6 +285,15 @@ fn read_task<'a, 'b>(value: &'a Value<'b>, names: &mut Names<'_>) -> Result<Task
                     Fault::new(&value.span(), message)
                 })?;
                 program = program.allowed(mask);
+            }
+            "group" => {
+                let name = table::string(value, "the name of a group")?;
+                let group = names
+                    .group(name)
+                    .map_err(|message| Fault::new(&value.span(), message))?;
+                if let Some(group) = group {
+                    program = program.group(group);
+                }
             }
             "process" => program = program.process(table::int(value, 0, MOST_TASKS)? as u32),
             "slack" => program = program.timer_slack(table::time(value)?),

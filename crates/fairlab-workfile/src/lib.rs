@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Names (mutexes, conditions, semaphores, futexes, lists, metrics) exist by being used; what needs more than a
-//! name has a table: `[pipe.NAME]`, `[barrier.NAME]`, `[timer.NAME]`, `[semaphore.NAME]`. The files in
+//! name has a table: `[pipe.NAME]`, `[barrier.NAME]`, `[timer.NAME]`, `[semaphore.NAME]`, `[group.NAME]`. The files in
 //! `examples/workloads` show all of it, and every error has its line and column.
 
 mod error;
@@ -23,6 +23,7 @@ mod span;
 
 mod costs;
 mod file;
+mod groups;
 mod names;
 mod steps;
 mod table;

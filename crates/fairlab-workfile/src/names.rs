@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use fairlab_units::CpuMask;
 use fairlab_workload::{
     BarrierId, CondId, FutexId, ListId, MaskId, Metric, MetricId, MetricUnit, MutexId, PipeId,
-    ProgramId, SemaphoreId, TimerId, WorkloadBuilder,
+    ProgramId, SemaphoreId, TaskGroupId, TimerId, WorkloadBuilder,
 };
+
+use crate::error::did_you_mean;
 
 /// What names stand for.
 pub(crate) struct Names<'a> {
@@ -18,6 +20,7 @@ pub(crate) struct Names<'a> {
     pub(crate) barriers: BTreeMap<String, BarrierId>,
     pub(crate) timers: BTreeMap<String, TimerId>,
     pub(crate) semaphores: BTreeMap<String, SemaphoreId>,
+    pub(crate) groups: BTreeMap<String, TaskGroupId>,
     futexes: BTreeMap<String, FutexId>,
     lists: BTreeMap<String, ListId>,
     metrics: BTreeMap<String, MetricId>,
@@ -52,6 +55,7 @@ impl<'a> Names<'a> {
             barriers: BTreeMap::new(),
             timers: BTreeMap::new(),
             semaphores: BTreeMap::new(),
+            groups: BTreeMap::new(),
             futexes: BTreeMap::new(),
             lists: BTreeMap::new(),
             metrics: BTreeMap::new(),
@@ -71,6 +75,17 @@ impl<'a> Names<'a> {
             title: name.to_owned().into(),
             unit: MetricUnit::LatencyNs,
         });
+    }
+
+    /// The task group called `name`; `/` is the root. Otherwise a message.
+    pub(crate) fn group(&self, name: &str) -> Result<Option<TaskGroupId>, String> {
+        if name == "/" {
+            return Ok(None);
+        }
+        self.groups.get(name).copied().map(Some).ok_or_else(|| {
+            let hint = did_you_mean(name, self.groups.keys().map(String::as_str));
+            format!("there is no [group.{name}]{hint}")
+        })
     }
 
     /// The set of CPUs that `list` names, if all of them are the machine's.

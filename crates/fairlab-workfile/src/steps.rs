@@ -12,7 +12,7 @@ use crate::span;
 use crate::table::{self, Value};
 
 /// The operations: name and arguments.
-const OPERATIONS: [(&str, &str); 33] = [
+const OPERATIONS: [(&str, &str); 34] = [
     ("run", "SPAN"),
     ("spin", "SPAN"),
     ("sleep", "SPAN"),
@@ -41,6 +41,7 @@ const OPERATIONS: [(&str, &str); 33] = [
     ("push", "LIST FUTEX"),
     ("post-all", "LIST"),
     ("affinity", "CPUS"),
+    ("group", "GROUP"),
     ("nice", "N"),
     ("class", "CLASS"),
     ("slice", "TIME"),
@@ -217,6 +218,12 @@ fn operation(text: &str, at: &Range<usize>, names: &mut Names<'_>) -> Result<Op>
             cpus: names
                 .mask(word(0))
                 .ok_or_else(|| wrong("a list of CPUs that this machine has, like 0-3,8"))?,
+        },
+        "group" => Op::SetGroup {
+            who: Who::Myself,
+            group: names
+                .group(word(0))
+                .map_err(|message| Fault::new(at, message))?,
         },
         "nice" => {
             let nice = word(0).parse().ok().filter(|n| (-20..=19).contains(n));

@@ -12,6 +12,7 @@ extern crate alloc;
 
 mod catalogue;
 mod compute;
+mod group;
 mod hackbench;
 mod hogs;
 mod memory;
@@ -27,10 +28,12 @@ mod unixbench;
 mod workload;
 
 pub use catalogue::{CATALOGUE, Entry, parse};
+pub use group::{CpuMax, TaskGroup};
 pub use memory::{Home, Region, RegionUse};
 pub use options::{OptionError, OptionSpec, Options, WordSpec, WorkloadError};
 pub use program::{
     BarrierId, Class, CondId, FutexId, ListId, MaskId, MetricId, MutexId, Op, PipeId, Program,
-    ProgramBuilder, ProgramId, RegionId, SemaphoreId, Span, TimerId, TimerOrigin, TimerSpec, Who,
+    ProgramBuilder, ProgramId, RegionId, SemaphoreId, Span, TaskGroupId, TimerId, TimerOrigin,
+    TimerSpec, Who,
 };
 pub use workload::{Channel, End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};

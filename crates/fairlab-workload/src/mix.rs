@@ -5,7 +5,7 @@
 
 use crate::program::{
     BarrierId, CondId, FutexId, ListId, MaskId, MetricId, MutexId, Op, PipeId, Program, ProgramId,
-    RegionId, SemaphoreId, TimerId, Who,
+    RegionId, SemaphoreId, TaskGroupId, TimerId, Who,
 };
 use crate::workload::Workload;
 
@@ -17,6 +17,7 @@ struct Shift {
     pipes: u32,
     barriers: u32,
     masks: u32,
+    groups: u32,
     metrics: u32,
     mutexes: u32,
     conds: u32,
@@ -37,6 +38,7 @@ impl Workload {
             pipes: self.pipes.len() as u32,
             barriers: self.barriers.len() as u32,
             masks: self.masks.len() as u32,
+            groups: self.groups.len() as u32,
             metrics: self.metrics.len() as u32 + self.hidden_metrics,
             mutexes: self.nr_mutexes,
             conds: self.nr_conds,
@@ -53,6 +55,7 @@ impl Workload {
                 program.process += processes;
             }
             program.allowed = program.allowed.map(|m| MaskId(m.0 + shift.masks));
+            program.group = program.group.map(|g| TaskGroupId(g.0 + shift.groups));
             for used in &mut program.memory {
                 used.region = RegionId(used.region.0 + regions);
             }
@@ -72,6 +75,10 @@ impl Workload {
         self.pipes.extend(other.pipes);
         self.barriers.extend(other.barriers);
         self.masks.extend(other.masks);
+        for mut group in other.groups {
+            group.parent = group.parent.map(|g| TaskGroupId(g.0 + shift.groups));
+            self.groups.push(group);
+        }
         self.regions.extend(other.regions);
         self.nr_mutexes += other.nr_mutexes;
         self.nr_conds += other.nr_conds;
@@ -117,6 +124,10 @@ impl Shift {
             Op::SetAffinity { who: w, cpus } => Op::SetAffinity {
                 who: who(w),
                 cpus: MaskId(cpus.0 + self.masks),
+            },
+            Op::SetGroup { who: w, group } => Op::SetGroup {
+                who: who(w),
+                group: group.map(|g| TaskGroupId(g.0 + self.groups)),
             },
             Op::SetNice { who: w, nice } => Op::SetNice { who: who(w), nice },
             Op::Lock(m) => Op::Lock(mutex(m)),

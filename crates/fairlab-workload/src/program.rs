@@ -51,6 +51,8 @@ ids! {
     TimerId;
     /// A stretch of memory.
     RegionId;
+    /// A task group of the workload.
+    TaskGroupId;
 }
 
 /// A length of time, possibly random.
@@ -151,6 +153,13 @@ pub enum Op {
         who: Who,
         /// Where they may run from now on.
         cpus: MaskId,
+    },
+    /// Move tasks to another task group; None is the root (a write to `cgroup.procs`).
+    SetGroup {
+        /// Whom.
+        who: Who,
+        /// Where to.
+        group: Option<TaskGroupId>,
     },
     /// Give tasks another nice value (`setpriority`), -20 to 19.
     SetNice {
@@ -291,6 +300,9 @@ pub struct Program {
     /// Where its tasks may run, until they change it. None: as the task that forks them may; the
     /// tasks of the start, everywhere.
     pub allowed: Option<MaskId>,
+    /// The task group of its tasks, until they change it. None: that of the task that forks them; the
+    /// tasks of the start are in the root.
+    pub group: Option<TaskGroupId>,
     /// The memory that its tasks use.
     pub memory: Vec<RegionUse>,
     /// Percent of the running time of its tasks that is waiting for memory, while all of it is local.
@@ -340,6 +352,7 @@ impl ProgramBuilder {
             class: Class::Fair,
             process: 0,
             allowed: None,
+            group: None,
             memory: Vec::new(),
             memory_bound: 0,
             working_set_kib: None,
@@ -397,6 +410,13 @@ impl ProgramBuilder {
     #[must_use]
     pub fn allowed(mut self, cpus: MaskId) -> Self {
         self.0.allowed = Some(cpus);
+        self
+    }
+
+    /// Sets the task group at the start of the tasks.
+    #[must_use]
+    pub fn group(mut self, group: TaskGroupId) -> Self {
+        self.0.group = Some(group);
         self
     }
 

@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 
 use fairlab_units::{CpuMask, Nanos};
 
+use crate::group::TaskGroup;
 use crate::memory::Region;
 use crate::program::{
     BarrierId, CondId, FutexId, ListId, MaskId, MetricId, MutexId, PipeId, Program, ProgramId,
-    RegionId, SemaphoreId, TimerId, TimerSpec,
+    RegionId, SemaphoreId, TaskGroupId, TimerId, TimerSpec,
 };
 
 /// When a run is over.
@@ -131,6 +132,12 @@ pub enum Channel {
 }
 
 impl Channel {
+    /// Is the other side told by the network stack, in a software interrupt of the sender?
+    #[must_use]
+    pub const fn is_network(self) -> bool {
+        matches!(self, Self::Tcp { .. } | Self::Udp { .. })
+    }
+
     /// Bytes of a message; 0 where only its cost is stated.
     #[must_use]
     pub const fn bytes(self) -> u64 {
@@ -178,6 +185,8 @@ pub struct Workload {
     pub barriers: Vec<u32>,
     /// The sets of CPUs that programs are restricted to.
     pub masks: Vec<CpuMask>,
+    /// The task groups below the root.
+    pub groups: Vec<TaskGroup>,
     /// Number of mutexes.
     pub nr_mutexes: u32,
     /// Number of condition variables.
@@ -221,6 +230,7 @@ impl WorkloadBuilder {
             pipes: Vec::new(),
             barriers: Vec::new(),
             masks: Vec::new(),
+            groups: Vec::new(),
             nr_mutexes: 0,
             nr_conds: 0,
             semaphores: Vec::new(),
@@ -270,6 +280,17 @@ impl WorkloadBuilder {
     pub fn mask(&mut self, cpus: CpuMask) -> MaskId {
         self.0.masks.push(cpus);
         MaskId(self.0.masks.len() as u32 - 1)
+    }
+
+    /// Adds a task group. The one around it comes first.
+    pub fn group(&mut self, group: TaskGroup) -> TaskGroupId {
+        let id = TaskGroupId(self.0.groups.len() as u32);
+        debug_assert!(
+            group.parent.is_none_or(|parent| parent < id),
+            "a group comes after the one around it"
+        );
+        self.0.groups.push(group);
+        id
     }
 
     /// Adds a mutex.

@@ -7,7 +7,7 @@ use fairlab_policy::balance::capacity::note_overutilized;
 use fairlab_policy::balance::{
     BalanceCost, BalanceOps, BalanceState, BalanceTask, BalanceView, Balancer, CapacityLoss,
 };
-use fairlab_runqueue::{DequeueFlags, EnqueueFlags, Entities, Policy, Resched, WakeFlags};
+use fairlab_runqueue::{DequeueFlags, EnqueueFlags, Entities, GroupId, Policy, Resched, WakeFlags};
 use fairlab_topology::Domains;
 use fairlab_units::{CpuId, CpuMask, Nanos, PerCpu, TaskId, Timestamp};
 
@@ -262,7 +262,8 @@ impl BalanceView for Onlooker<'_> {
 
     fn task_h_load(&self, task: TaskId) -> u64 {
         let task = self.of(task);
-        self.cpus[task.cpu].class.task_h_load(task.avg.load_avg)
+        let class = &self.cpus[task.cpu].class;
+        class.task_h_load(GroupId::ROOT, task.avg.load_avg)
     }
 
     fn task_util(&self, task: TaskId) -> u64 {

@@ -139,7 +139,7 @@ impl Reconstruction<'_> {
                     self.cpus[cpu].higher_waiting.push(slot);
                 }
                 let class = &mut self.cpus[cpu].class;
-                class.detach(&self.ents, slot.entity(), &mut task.avg, self.now);
+                class.detach(&mut self.ents, slot.entity(), &mut task.avg, self.now);
             }
             self.tasks[slot.index()].is_higher = true;
             return;

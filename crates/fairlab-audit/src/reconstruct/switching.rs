@@ -420,7 +420,7 @@ impl Reconstruction<'_> {
             self.leave(slot, DequeueFlags::MOVE);
             let avg = &mut self.tasks[slot.index()].avg;
             let class = &mut self.cpus[from].class;
-            class.detach(&self.ents, slot.entity(), avg, now);
+            class.detach(&mut self.ents, slot.entity(), avg, now);
         }
         if is_curr {
             self.tasks[slot.index()].phase = Phase::Queued;

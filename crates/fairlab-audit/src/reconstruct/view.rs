@@ -1,6 +1,7 @@
 //! The rebuilt state as the policy sees a machine, with what is uncertain bent as it is wanted.
 
 use fairlab_policy::{MachineView, OtherUtil, PerfDomain, Signals, TaskView};
+use fairlab_runqueue::GroupId;
 use fairlab_topology::Domains;
 use fairlab_topology::domains::{CapacityId, DomainId, GroupCapacity, SharedId};
 use fairlab_units::{CpuId, CpuMask, TaskId};
@@ -307,6 +308,6 @@ impl MachineView for View<'_, '_> {
     fn task_h_load(&self, task: &TaskView<'_>, signals: &Signals) -> u64 {
         self.state.cpus[task.cpu]
             .class
-            .task_h_load(signals.load_avg)
+            .task_h_load(GroupId::ROOT, signals.load_avg)
     }
 }

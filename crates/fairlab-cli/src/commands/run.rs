@@ -1,6 +1,7 @@
 //! `fairlab run`: one simulated run.
 
 mod form;
+mod groups;
 mod rtapp;
 mod trace;
 
@@ -39,6 +40,8 @@ struct Report {
     metrics: Vec<MetricReport>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     threads: Vec<rtapp::Thread>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<groups::GroupReport>,
     wakeup_delay: Latency,
     counts: CountReport,
     reasons: Vec<ReasonReport>,
@@ -280,6 +283,7 @@ fn report(
             .as_ref()
             .map(|file| rtapp::threads(file, outcome))
             .unwrap_or_default(),
+        groups: groups::of(workload, outcome),
         wakeup_delay: Latency::of(&outcome.wakeup_delay),
         counts: CountReport {
             switches: counts.switches,
@@ -360,6 +364,8 @@ fn print(
     let per_placement = counts.probes as f64 / counts.placements.max(1) as f64;
     row("probes per placement", format!("{per_placement:.2}"));
     write!(out, "{}", table.to_text())?;
+    let groups = groups::of(workload, outcome);
+    write!(out, "{}", groups::text(&groups))?;
     writeln!(out, "\nPlacements by reason")?;
     let mut table = Table::new([("", Align::Left), ("", Align::Right)]);
     for (reason, count) in &outcome.reasons {

@@ -7,6 +7,7 @@ mod cache_aware;
 mod costs;
 mod determinism;
 mod energy;
+mod groups;
 mod machines;
 mod memory;
 mod ops;

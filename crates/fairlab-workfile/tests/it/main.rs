@@ -8,7 +8,7 @@ use std::path::Path;
 
 use fairlab_units::{CpuMask, Nanos};
 use fairlab_workfile::parse;
-use fairlab_workload::{Class, End, Op, Span, Workload};
+use fairlab_workload::{Class, CpuMax, End, Op, Span, TaskGroupId, Who, Workload};
 
 fn read(text: &str) -> Workload {
     parse(text, "test", &CpuMask::full(4), None).unwrap()
@@ -60,6 +60,56 @@ fn tasks_may_fork_those_that_come_later_in_the_file() {
 }
 
 #[test]
+fn groups_are_declared_in_any_order_and_tasks_join_and_leave_them() {
+    let text = format!(
+        "[group.in]\nparent = \"out\"\nmax = \"50ms 100ms\"\nburst = \"10ms\"\n\
+         [group.out]\nweight = 200\n[group.rest]\nidle = true\nshares = 512\n{}group = \"in\"\n",
+        task("'run 1ms', 'group rest', 'group /'")
+    );
+    let w = read(&text);
+    let (outer, inner, rest) = (&w.groups[0], &w.groups[2], &w.groups[1]);
+    let names = [&outer.name, &inner.name, &rest.name];
+    assert_eq!(names, ["out", "in", "rest"]);
+    assert_eq!((outer.shares, rest.shares, rest.is_idle), (2048, 512, true));
+    assert_eq!(inner.parent, Some(TaskGroupId(0)));
+    let ms = Nanos::from_millis;
+    let max = CpuMax {
+        quota: ms(50),
+        period: ms(100),
+        burst: ms(10),
+    };
+    assert_eq!(inner.max, Some(max));
+    assert_eq!(w.programs[0].group, Some(TaskGroupId(2)));
+    let who = Who::Myself;
+    let group = Some(TaskGroupId(1));
+    assert_eq!(w.programs[0].ops[1], Op::SetGroup { who, group });
+    assert_eq!(w.programs[0].ops[2], Op::SetGroup { who, group: None });
+}
+
+#[test]
+fn a_group_that_cannot_be_is_refused() {
+    let group = |fields: &str| format!("[group.a]\n{fields}\n{}", task("'exit'"));
+    check_error(&group("parent = \"b\""), "2:10: there is no [group.b]");
+    check_error(
+        &group("parent = \"a\""),
+        "2:10: these groups are all inside each other; let one of them have no parent",
+    );
+    check_error(
+        &group("weight = 0"),
+        "2:10: a whole number from 1 to 10000 is wanted",
+    );
+    check_error(
+        &group("max = \"50ms\""),
+        "2:7: \"QUOTA PERIOD\" like \"50ms 100ms\", each at least 1ms and the period at most 1s is wanted",
+    );
+    check_error(
+        &group("burst = \"5ms\""),
+        "2:9: 'max' beside 'burst' is wanted",
+    );
+    check_error(&task("'group b'"), "3:7: there is no [group.b]");
+}
+
+#[test]
 fn errors_have_a_line_a_column_and_a_near_match() {
     check_error(
         &task("'rum 5ms'"),
@@ -88,7 +138,7 @@ fn errors_have_a_line_a_column_and_a_near_match() {
     check_error(
         "runtme = \"1s\"\n",
         "1:1: unknown key 'runtme' in the file; did you mean 'runtime'? (known are runtime, warmup, report, pipe, \
-         barrier, timer, semaphore, task)",
+         barrier, timer, semaphore, group, task)",
     );
     check_error(
         "runtime = 5\n",
