@@ -76,12 +76,12 @@ impl Pool {
     }
 }
 
-/// Memory bandwidth of each LLC and node.
+/// Memory bandwidth of each cluster, LLC and node.
 #[derive(Clone, Debug)]
 pub(crate) struct Bandwidth {
     pools: Vec<Pool>,
-    /// Per CPU: the pools of its LLC and of its node.
-    of: PerCpu<[usize; 2]>,
+    /// Per CPU: the pools of its cluster, of its LLC and of its node.
+    of: PerCpu<[usize; 3]>,
 }
 
 impl Bandwidth {
@@ -92,22 +92,31 @@ impl Bandwidth {
             .map(|_| Pool::new(costs.node_bandwidth))
             .collect();
         let mut llcs = std::collections::BTreeMap::new();
-        let mut of = PerCpu::from_fn(machine.nr_cpu_ids(), |_| [0, 0]);
+        let mut clusters = std::collections::BTreeMap::new();
+        let mut of = PerCpu::from_fn(machine.nr_cpu_ids(), |_| [0, 0, 0]);
         for cpu in machine.cpus() {
+            // A CPU whose cluster is not known is alone in one.
+            let key = cpu
+                .cluster
+                .map_or((true, cpu.id.0), |cluster| (false, cluster));
+            let cluster = *clusters.entry(key).or_insert_with(|| {
+                pools.push(Pool::new(costs.cluster_bandwidth));
+                pools.len() - 1
+            });
             let first = distances.llc(cpu.id).first().copied().unwrap_or(cpu.id);
             let llc = *llcs.entry(first).or_insert_with(|| {
                 pools.push(Pool::new(costs.llc_bandwidth));
                 pools.len() - 1
             });
-            of[cpu.id] = [llc, machine.node_index(cpu.node).unwrap_or(0)];
+            of[cpu.id] = [cluster, llc, machine.node_index(cpu.node).unwrap_or(0)];
         }
         let mut on_node = vec![0; machine.nodes().len()];
         for cpu in machine.cpus() {
-            on_node[of[cpu.id][1]] += 1;
+            on_node[of[cpu.id][2]] += 1;
         }
         // An LLC that covers a whole node has the node's bandwidth.
         for cpu in machine.cpus() {
-            let [llc, node] = of[cpu.id];
+            let [_, llc, node] = of[cpu.id];
             if distances.llc(cpu.id).len() >= on_node[node] {
                 pools[llc].capacity = costs.node_bandwidth.max(1);
             }
@@ -118,7 +127,7 @@ impl Bandwidth {
     /// Time of an access by `cpu`, in 16ths of an undisturbed one.
     fn pressure(&self, cpu: CpuId) -> u64 {
         let pressure = self.of[cpu].map(|pool| self.pools[pool].pressure());
-        pressure[0].max(pressure[1])
+        pressure.into_iter().max().unwrap_or_default()
     }
 }
 
@@ -191,9 +200,9 @@ impl Engine<'_> {
                 pool.users.retain(|user| *user != cpu);
             }
         }
-        let [llc, node] = self.bandwidth.of[cpu];
-        // Every user of the LLC is one of the node, unless the LLC reaches across nodes.
-        for pool in [node, llc] {
+        let [cluster, llc, node] = self.bandwidth.of[cpu];
+        // Every user of a cluster or LLC is one of the node, unless they reach across nodes.
+        for pool in [node, llc, cluster] {
             for at in 0..self.bandwidth.pools[pool].users.len() {
                 let user = self.bandwidth.pools[pool].users[at];
                 self.press(user, user != cpu);

@@ -106,6 +106,11 @@ const ARM64_SERVER: &[Differs] = &[
         "Second-level cache of a Kunpeng 920 core: 512 KiB.",
     ),
     differs(
+        "cluster_bandwidth",
+        &[10],
+        "Estimate: STREAM with all 48 cores of a socket of Kunpeng 920 (8 channels of DDR4-2933) delivers 110 to 130 GB/s, through 12 clusters.",
+    ),
+    differs(
         "llc_bandwidth",
         &[120],
         "The LLC of a node sits beside its memory controllers.",

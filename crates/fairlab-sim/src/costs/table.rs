@@ -132,6 +132,9 @@ table! {
     /// What the CPUs of one LLC can move to and from memory.
     llc_bandwidth: u64 = 45, MibPerMs, ONE,
         "STREAM on one complex of EPYC 7xx3: 40 to 50 GB/s; where the LLC is the node's, the node's bandwidth is the limit.";
+    /// What the CPUs of one cluster can move to and from beyond it.
+    cluster_bandwidth: u64 = 1 << 20, MibPerMs, ONE,
+        "No limit: clusters of x86 share at most a second-level cache, and where it limits is not known.";
     /// What one node's memory delivers.
     node_bandwidth: u64 = 120, MibPerMs, ONE,
         "STREAM triad of one socket: 105 GB/s with 6 channels of DDR4-2933, 150 GB/s with 8 of DDR4-3200.";
