@@ -3,7 +3,7 @@
 use fairlab_stats::{kendall, spearman};
 
 use crate::run::{CaseResult, PointResult, effect};
-use crate::verdict::Verdict;
+use crate::verdict::{NEGLIGIBLE, Verdict};
 
 /// Published effects below this part of the baseline are not judged by their sign: most posts call that
 /// noise.
@@ -18,8 +18,9 @@ pub struct Tally {
     pub agree: usize,
     /// No difference proven.
     pub not_proven: usize,
-    /// Of those, how many have the published sign by their estimate.
-    pub leaning_right: usize,
+    /// The estimate has the published sign, proven or not. An estimate of less than a tenth of the
+    /// threshold has no sign.
+    pub sign_right: usize,
     /// Proven, with the other sign.
     pub disagree: usize,
     /// Published effects below the threshold.
@@ -91,11 +92,14 @@ impl Tally {
                 pairs.extend(both);
             }
             match entry.verdict {
-                Verdict::Agrees => tally.agree += 1,
+                Verdict::Agrees => {
+                    tally.agree += 1;
+                    tally.sign_right += 1;
+                }
                 Verdict::NotProven => {
                     tally.not_proven += 1;
-                    let leans = both.is_some_and(|(p, s)| p * s > 0.0);
-                    tally.leaning_right += usize::from(leans);
+                    let is_right = both.is_some_and(|(p, s)| p * s > 0.0 && s.abs() >= NEGLIGIBLE);
+                    tally.sign_right += usize::from(is_right);
                 }
                 Verdict::Disagrees => tally.disagree += 1,
                 Verdict::Small => tally.small += 1,
@@ -114,9 +118,9 @@ impl Tally {
         tally
     }
 
-    /// The part of the judged effects whose sign is right and proven. None when none is judged.
+    /// The part of the judged effects whose estimate has the published sign. None when none is judged.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
-        (self.judged > 0).then(|| self.agree as f64 / self.judged as f64)
+        (self.judged > 0).then(|| self.sign_right as f64 / self.judged as f64)
     }
 }

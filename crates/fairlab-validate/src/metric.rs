@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use fairlab_experiment::Outcome;
+use fairlab_sim::Counts;
 use fairlab_workload::Workload;
 
 /// A figure of a run.
@@ -86,27 +87,29 @@ impl Metric {
     /// when the run has none: no sample was taken, or there is no metric of that name.
     #[must_use]
     pub fn value(&self, workload: &Workload, outcome: &Outcome) -> Option<f64> {
-        let counts = &outcome.counts;
+        // What is counted in the warm-up is no part of it.
+        let (counts, warmup) = (&outcome.counts, &outcome.warmup_counts);
+        let measured = |count: fn(&Counts) -> u64| (count(counts) - count(warmup)) as f64;
         let position = match &self.of {
             None => Some(0),
             Some(name) => workload.metrics.iter().position(|m| m.name == *name),
         };
         let samples = || outcome.metrics.get(position?).map(|m| &m.ns);
-        let per_wakeup = |n: u64| n as f64 / counts.wakeups.max(1) as f64;
+        let per_wakeup = |count| measured(count) / measured(|c| c.wakeups).max(1.0);
         match self.kind {
             Kind::Time => Some(outcome.elapsed.0 as f64 / 1e9),
             Kind::Rate => {
-                let measured = outcome.elapsed.0.saturating_sub(workload.warmup.0);
-                Some(samples()?.count() as f64 / (measured as f64 / 1e9))
+                let span = outcome.elapsed.0.saturating_sub(workload.warmup.0);
+                Some(samples()?.count() as f64 / (span as f64 / 1e9))
             }
             Kind::Quantile(hundredths) => samples()?.quantile(hundredths, 10_000).map(|n| n as f64),
             Kind::Mean => samples()?.mean(),
             Kind::Min => samples()?.min().map(|n| n as f64),
             Kind::Max => samples()?.max().map(|n| n as f64),
-            Kind::Switches => Some(counts.switches as f64),
-            Kind::Preemptions => Some(per_wakeup(counts.preemptions)),
-            Kind::Migrations => Some(per_wakeup(counts.migrations.iter().sum())),
-            Kind::Probes => Some(counts.probes as f64),
+            Kind::Switches => Some(measured(|c| c.switches)),
+            Kind::Preemptions => Some(per_wakeup(|c| c.preemptions)),
+            Kind::Migrations => Some(per_wakeup(|c| c.migrations.iter().sum())),
+            Kind::Probes => Some(measured(|c| c.probes)),
             Kind::Scheduler => Some(outcome.scheduler_share),
         }
     }

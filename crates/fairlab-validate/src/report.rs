@@ -24,6 +24,8 @@ pub struct CaseReport {
     pub simulated: Option<[f64; 3]>,
     /// See [`crate::Verdict::name`].
     pub verdict: Option<&'static str>,
+    /// Runs of each kernel at each point that were made.
+    pub runs: Option<usize>,
     /// The points that were simulated.
     pub points: Vec<PointReport>,
     /// The points that were not, with the reason.
@@ -54,8 +56,10 @@ pub struct PointReport {
 pub struct FullReport {
     /// Version of this program.
     pub version: &'static str,
-    /// Runs of each kernel at each point.
+    /// Runs of each kernel at each point, to begin with.
     pub runs: u32,
+    /// Most runs of each kernel at each point.
+    pub most_runs: u32,
     /// Seed of the runs.
     pub seed: u64,
     /// Level of intervals and verdicts.
@@ -77,7 +81,7 @@ pub struct TallyReport {
     pub judged: usize,
     pub agree: usize,
     pub not_proven: usize,
-    pub leaning_right: usize,
+    pub sign_right: usize,
     pub disagree: usize,
     pub below_threshold: usize,
     pub controls: usize,
@@ -93,7 +97,7 @@ impl From<&Tally> for TallyReport {
             judged: tally.judged,
             agree: tally.agree,
             not_proven: tally.not_proven,
-            leaning_right: tally.leaning_right,
+            sign_right: tally.sign_right,
             disagree: tally.disagree,
             below_threshold: tally.small,
             controls: tally.controls,
@@ -120,6 +124,7 @@ impl CaseReport {
             published: result.and_then(|r| r.published),
             simulated: result.and_then(|r| r.simulated.as_ref()).and_then(effect),
             verdict: result.map(|r| r.verdict.name()),
+            runs: result.map(CaseResult::runs),
             points: result.map_or(Vec::new(), |r| {
                 r.points.iter().map(PointReport::of).collect()
             }),
@@ -210,12 +215,12 @@ pub fn text_of_agreement(agreement: &Agreement, not_expressible: &[&Scenario]) -
             .map_or("-".into(), |s| format!("{:.0} %", s * 100.0));
         let _ = writeln!(
             text,
-            "{what}: sign right and proven in {} of {} with a published effect of {threshold:.0} % or more ({share}); \
-             {} not proven (of which {} lean the right way), {} proven wrong; {} below {threshold:.0} %",
-            tally.agree,
+            "{what}: sign right in {} of {} with a published effect of {threshold:.0} % or more ({share}); \
+             proven right {}, not proven {}, proven wrong {}; {} below {threshold:.0} %",
+            tally.sign_right,
             tally.judged,
+            tally.agree,
             tally.not_proven,
-            tally.leaning_right,
             tally.disagree,
             tally.small,
         );

@@ -9,6 +9,7 @@ use fairlab_topology::Machine;
 use fairlab_units::Nanos;
 use fairlab_workload::{End, Workload};
 
+use crate::agreement::EFFECT_THRESHOLD;
 use crate::error::ScenarioError;
 use crate::metric::Metric;
 use crate::scenario::{Better, Point, Scenario};
@@ -17,8 +18,11 @@ use crate::verdict::Verdict;
 /// How scenarios are run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunOptions {
-    /// Runs of each kernel at each point. Fewer than four prove nothing.
+    /// Runs of each kernel at each point, to begin with. Fewer than four prove nothing.
     pub runs: u32,
+    /// Further batches of as many runs follow until the interval of the case's effect is narrow, or
+    /// this many runs have been made.
+    pub most: u32,
     /// Where the seeds of the runs come from.
     pub seed: u64,
     /// Worker threads; the results are the same for any number.
@@ -28,10 +32,11 @@ pub struct RunOptions {
 }
 
 impl Default for RunOptions {
-    /// Five runs on one thread at 95 percent.
+    /// Five runs, no further ones, on one thread at 95 percent.
     fn default() -> Self {
         Self {
             runs: 5,
+            most: 5,
             seed: 1,
             threads: 1,
             confidence: 0.95,
@@ -77,6 +82,16 @@ pub struct PointResult {
     values: Option<[Vec<f64>; 2]>,
 }
 
+/// What the runs of a point have said so far.
+struct Values {
+    prepared: Prepared,
+    /// Without and with the change. None when the metric had no value in some run.
+    values: Option<[Vec<f64>; 2]>,
+    is_identical: bool,
+    events: u64,
+    counts: [Counts; 2],
+}
+
 /// What came of a case.
 #[derive(Clone, Debug)]
 pub struct CaseResult {
@@ -91,6 +106,15 @@ pub struct CaseResult {
     pub simulated: Option<Comparison>,
     /// What that says.
     pub verdict: Verdict,
+}
+
+impl CaseResult {
+    /// Runs of each kernel at each point that were made.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        let runs = |p: &PointResult| p.values.as_ref().map_or(0, |[a, _]| a.len());
+        self.points.iter().map(runs).max().unwrap_or(0)
+    }
 }
 
 /// The simulated effect: a part of the baseline, positive when better, with the ends of its interval.
@@ -171,6 +195,9 @@ pub fn prepare(scenario: &Scenario, point: &Point) -> Result<Prepared, ScenarioE
 
 /// Simulates every point of `scenario`. `done` is called after each run, from any thread.
 ///
+/// Whether another batch of runs follows depends on how wide the interval is, and never on whether the
+/// effect is proven or on its sign: that would favour what is hoped for.
+///
 /// # Errors
 /// When a point is not understood, or a run fails.
 pub fn run(
@@ -178,22 +205,66 @@ pub fn run(
     options: &RunOptions,
     done: &(dyn Fn() + Sync),
 ) -> Result<CaseResult, ScenarioError> {
-    let mut points = Vec::new();
+    let points: Vec<&Point> = scenario.simulated().collect();
+    let mut all = Vec::new();
+    for point in &points {
+        all.push(Values::new(prepare(scenario, point)?));
+    }
+    let mut batch = 0;
+    loop {
+        add_batch(scenario, &points, &mut all, options, batch, done)?;
+        batch += 1;
+        let results = points.iter().zip(&all);
+        let results = results.map(|(point, values)| values.result(scenario, point, options));
+        let case = judge(results.collect(), scenario, options);
+        let may_go_on = (batch + 1).saturating_mul(options.runs) <= options.most;
+        let is_settled = all.iter().all(|values| values.is_identical) || is_narrow(&case);
+        if is_settled || !may_go_on {
+            return Ok(case);
+        }
+    }
+}
+
+/// Is the interval of the case's effect narrow enough: half of it at most a third of the published
+/// effect, or of the least one that counts?
+fn is_narrow(case: &CaseResult) -> bool {
+    let published = case.published.unwrap_or_default().abs();
+    let wanted = published.max(EFFECT_THRESHOLD) / 3.0;
+    let interval = case.simulated.as_ref().and_then(effect);
+    interval.is_some_and(|[_, low, high]| (high - low) / 2.0 <= wanted)
+}
+
+/// Simulates each point once more as often as `options` says.
+fn add_batch(
+    scenario: &Scenario,
+    points: &[&Point],
+    all: &mut [Values],
+    options: &RunOptions,
+    batch: u32,
+    done: &(dyn Fn() + Sync),
+) -> Result<(), ScenarioError> {
     // Points that ask the same runs for another metric follow each other: percentiles of one load.
-    let mut last: Option<(Prepared, Vec<Outcome>)> = None;
-    for point in scenario.simulated() {
-        let prepared = prepare(scenario, point)?;
+    let mut last: Option<Vec<Outcome>> = None;
+    for at in 0..all.len() {
+        let repeats = at > 0 && all[at - 1].prepared.runs_like(&all[at].prepared);
         let outcomes = match last.take() {
-            Some((before, outcomes)) if before.runs_like(&prepared) => {
+            Some(outcomes) if repeats => {
                 (0..outcomes.len()).for_each(|_| done());
                 outcomes
             }
-            _ => simulate(scenario, point, &prepared, options, done)?,
+            _ => simulate(
+                scenario,
+                points[at],
+                &all[at].prepared,
+                options,
+                batch,
+                done,
+            )?,
         };
-        points.push(point_result(scenario, point, &prepared, &outcomes, options));
-        last = Some((prepared, outcomes));
+        all[at].add(&outcomes);
+        last = Some(outcomes);
     }
-    Ok(judge(points, scenario, options))
+    Ok(())
 }
 
 impl Prepared {
@@ -210,14 +281,16 @@ fn simulate(
     point: &Point,
     prepared: &Prepared,
     options: &RunOptions,
+    batch: u32,
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<Outcome>, ScenarioError> {
+    let seed = options.seed ^ u64::from(batch) << 32;
     let plan = Plan {
         machine: &prepared.machine,
         workload: &prepared.workload,
         kernels: prepared.kernels.to_vec(),
         runs: options.runs,
-        seed: options.seed,
+        seed,
         costs: None,
         ask_beside: false,
         clock: None,
@@ -230,43 +303,62 @@ fn simulate(
     })
 }
 
-fn point_result(
-    scenario: &Scenario,
-    point: &Point,
-    prepared: &Prepared,
-    outcomes: &[Outcome],
-    options: &RunOptions,
-) -> PointResult {
-    let arm = |arm: usize| outcomes.iter().filter(move |o| o.arm == arm);
-    let values = |side: usize| -> Option<Vec<f64>> {
-        let value = |o: &Outcome| prepared.metric.value(&prepared.workload, o);
-        arm(side).map(value).collect()
-    };
-    let values = values(0).zip(values(1)).map(|(a, b)| [a, b]);
-    let simulated = values
-        .as_ref()
-        .and_then(|[a, b]| compare(a, b, prepared.better.direction(), options));
-    let is_control = scenario.control || point.control;
-    let published = point.effect(scenario.better);
-    let counts = |side: usize| {
-        arm(side)
-            .next()
-            .map(|o| o.counts.clone())
-            .unwrap_or_default()
-    };
-    PointResult {
-        load: point.load.clone(),
-        is_control,
-        published,
-        verdict: verdict(published, is_control, simulated.as_ref()),
-        simulated,
-        is_identical: arm(0)
+impl Values {
+    fn new(prepared: Prepared) -> Self {
+        Self {
+            prepared,
+            values: Some([Vec::new(), Vec::new()]),
+            is_identical: true,
+            events: 0,
+            counts: [Counts::default(), Counts::default()],
+        }
+    }
+
+    fn add(&mut self, outcomes: &[Outcome]) {
+        let arm = |arm: usize| outcomes.iter().filter(move |o| o.arm == arm);
+        if self.events == 0 {
+            let first = |side| arm(side).next().map(|o| o.counts.clone());
+            self.counts = [0, 1].map(|side| first(side).unwrap_or_default());
+        }
+        let Prepared {
+            metric, workload, ..
+        } = &self.prepared;
+        let value = |o: &Outcome| metric.value(workload, o);
+        let sides: [Option<Vec<f64>>; 2] = [0, 1].map(|side| arm(side).map(value).collect());
+        self.values = match (self.values.take(), sides) {
+            (Some([mut a, mut b]), [Some(more_a), Some(more_b)]) => {
+                a.extend(more_a);
+                b.extend(more_b);
+                Some([a, b])
+            }
+            _ => None,
+        };
+        self.is_identical &= arm(0)
             .zip(arm(1))
-            .all(|(a, b)| a.event_hash == b.event_hash),
-        events: outcomes.iter().map(|o| o.events).sum(),
-        counts: [counts(0), counts(1)],
-        better: prepared.better,
-        values,
+            .all(|(a, b)| a.event_hash == b.event_hash);
+        self.events += outcomes.iter().map(|o| o.events).sum::<u64>();
+    }
+
+    fn result(&self, scenario: &Scenario, point: &Point, options: &RunOptions) -> PointResult {
+        let better = self.prepared.better;
+        let simulated = self
+            .values
+            .as_ref()
+            .and_then(|[a, b]| compare(a, b, better.direction(), options));
+        let is_control = scenario.control || point.control;
+        let published = point.effect(scenario.better);
+        PointResult {
+            load: point.load.clone(),
+            is_control,
+            published,
+            verdict: verdict(published, is_control, simulated.as_ref()),
+            simulated,
+            is_identical: self.is_identical,
+            events: self.events,
+            counts: self.counts.clone(),
+            better,
+            values: self.values.clone(),
+        }
     }
 }
 
@@ -323,7 +415,8 @@ fn judge(points: Vec<PointResult>, scenario: &Scenario, options: &RunOptions) ->
                 .sum::<Option<f64>>()
                 .map(|sum| (sign * sum / nr).exp())
         };
-        (0..options.runs as usize).map(run).collect()
+        let lengths = judged().map(|p| p.values.as_ref().map_or(0, |v| v[side].len()));
+        (0..lengths.min().unwrap_or(0)).map(run).collect()
     };
     let sides = side(0).zip(side(1));
     let simulated = sides.and_then(|(a, b)| compare(&a, &b, scenario.better.direction(), options));

@@ -72,7 +72,7 @@ impl Verdict {
 
 /// Simulated runs vary so little that a difference of next to nothing can be proven. Below this part of the
 /// baseline it stands for no published effect, and breaks no control.
-const NEGLIGIBLE: f64 = EFFECT_THRESHOLD / 10.0;
+pub(crate) const NEGLIGIBLE: f64 = EFFECT_THRESHOLD / 10.0;
 
 fn is_negligible(simulated: &Comparison) -> bool {
     effect(simulated).is_some_and(|[estimate, _, _]| estimate.abs() < NEGLIGIBLE)

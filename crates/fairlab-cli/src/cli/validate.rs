@@ -21,6 +21,10 @@ pub struct ValidateVerb {
     /// Runs of each kernel at each point; fewer than four prove nothing
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub runs: u32,
+    /// More runs follow, --runs at a time, until the interval of a case is narrow or this many have been
+    /// made [default: --runs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub most_runs: Option<u32>,
     /// Level of intervals and verdicts, in percent
     #[arg(long, value_name = "PCT", default_value_t = 95.0, value_parser = parse_confidence)]
     pub confidence: f64,
@@ -35,7 +39,7 @@ pub struct ValidateVerb {
     #[arg(long)]
     pub check: bool,
     /// With --check: the part of the cases with a published effect of 3 % or more whose sign has to be
-    /// right and proven, in percent
+    /// right, in percent
     #[arg(long, value_name = "PCT", default_value_t = 80, requires = "check", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub at_least: u8,
     #[command(flatten)]

@@ -27,6 +27,7 @@ pub fn run(args: &ValidateVerb) -> Result<ExitCode> {
     let cpus = available_parallelism().map_or(1, NonZero::get);
     let options = RunOptions {
         runs: args.runs,
+        most: args.most_runs.unwrap_or(args.runs),
         seed: args.seed.seed,
         threads: args.jobs.map_or(cpus, usize::from),
         confidence: args.confidence / 100.0,
@@ -66,8 +67,9 @@ pub fn run(args: &ValidateVerb) -> Result<ExitCode> {
             write!(out, "{}", text_of_agreement(&agreement, &not))?;
             writeln!(
                 out,
-                "\n{} runs of each kernel at each point, seed {}, fairlab {}",
+                "\n{} to {} runs of each kernel at each point, seed {}, fairlab {}",
                 args.runs,
+                options.most,
                 args.seed.seed,
                 env!("CARGO_PKG_VERSION")
             )?;
@@ -78,6 +80,7 @@ pub fn run(args: &ValidateVerb) -> Result<ExitCode> {
             let report = FullReport {
                 version: env!("CARGO_PKG_VERSION"),
                 runs: args.runs,
+                most_runs: options.most,
                 seed: args.seed.seed,
                 confidence: options.confidence,
                 threshold: EFFECT_THRESHOLD,

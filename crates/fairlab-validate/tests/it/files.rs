@@ -36,6 +36,7 @@ fn cut(id: &str, points: usize) -> Scenario {
 
 const TWO_RUNS: RunOptions = RunOptions {
     runs: 2,
+    most: 2,
     seed: 1,
     threads: 2,
     confidence: 0.95,
