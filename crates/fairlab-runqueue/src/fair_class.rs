@@ -15,7 +15,7 @@ use fairlab_units::{CpuId, Timestamp};
 use self::groups::signals_of;
 use crate::{
     Change, DequeueFlags, Dequeued, EnqueueFlags, Entities, EntityId, FairRq, GroupId, Resched,
-    RqConfig, WakeFlags,
+    RqConfig, Turned, WakeFlags,
 };
 
 /// A signal that was last updated at zero would count as new.
@@ -285,6 +285,19 @@ impl FairClass {
         }
         self.settle(ents, now);
         resched
+    }
+
+    /// Goes on under another kernel at `now`, see [`FairRq::turn`]. The averages stay as they are.
+    pub fn turn(
+        &mut self,
+        ents: &mut Entities,
+        kernel: &Kernel,
+        config: RqConfig,
+        now: Timestamp,
+    ) -> Turned {
+        self.update_queue(now);
+        self.kernel = *kernel;
+        self.rq.turn(ents, config, now)
     }
 
     /// Brings the averages of a sleeping task up to its queue's (`sync_entity_load_avg`).

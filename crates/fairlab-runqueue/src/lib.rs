@@ -47,6 +47,7 @@ mod preempt;
 mod task_list;
 
 mod restore;
+mod turn;
 
 mod higher;
 
@@ -67,6 +68,7 @@ pub use higher::{HigherClass, HigherQueue, ROUND_ROBIN_SLICE};
 pub use resched::Resched;
 pub use restore::{EntityState, QueueSums};
 pub use rq::FairRq;
+pub use turn::Turned;
 pub use vruntime::Vruntime;
 pub use weight::{
     IDLE_WEIGHT, IDLE_WMULT, NICE_TO_WEIGHT, NICE_TO_WMULT, Weight, group_shares,

@@ -6,3 +6,4 @@ mod groups;
 mod model;
 mod properties;
 mod ready;
+mod turn;
