@@ -101,6 +101,7 @@ mod queue;
 
 mod init;
 mod transfer;
+mod turn;
 
 mod group;
 
@@ -127,6 +128,7 @@ pub use series::{
 };
 pub use time::PeltTime;
 pub use transfer::{EntityMut, LoadUpdate, UpdateFlags};
+pub use turn::OnQueue;
 pub use util_est::UtilEst;
 pub use utilization::{
     CpuUtil, TaskUtil, cpu_util, cpu_util_call, cpu_util_cfs, cpu_util_cfs_boost, cpu_util_without,

@@ -60,6 +60,20 @@ impl UtilEst {
         }
     }
 
+    /// Turns a task's estimate from the form of `from` into that of `to`. The mark is lost: a sample
+    /// that was stored a moment ago may be stored once more.
+    pub(crate) fn turn(&mut self, from: &Kernel, to: &Kernel) {
+        self.enqueued &= !unchanged_mark(from);
+        let was_single = from.has(Feature::UTIL_EST_SINGLE);
+        let is_single = to.has(Feature::UTIL_EST_SINGLE);
+        if is_single && !was_single {
+            self.enqueued = self.enqueued.max(self.ewma);
+            self.ewma = 0;
+        } else if was_single && !is_single {
+            self.ewma = self.enqueued;
+        }
+    }
+
     /// Takes the mark off: `util_avg` has been recomputed.
     #[doc(alias = "cfs_se_util_change")]
     #[inline]

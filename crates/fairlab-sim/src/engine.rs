@@ -33,6 +33,7 @@ use crate::observer::{Observer, SectionTimer};
 use crate::resources::Resources;
 use crate::speed::{Bandwidth, Packages};
 use crate::task::{Phase, Task};
+use crate::turn::Turn;
 use crate::warmth::{Caches, Warmth};
 use crate::world::{AllowedId, IdleTask, JIFFIES_AT_START, Shared, World, jiffies_at};
 
@@ -56,6 +57,8 @@ pub struct SimOptions {
     /// Things due at the same time happen in an order that this seed shuffles, instead of by kind and
     /// insertion. Nothing that is true of every run may depend on it.
     pub shuffle_ties: Option<u64>,
+    /// The run is cut off at this time, if the workload is not over before.
+    pub until: Option<Timestamp>,
 }
 
 impl SimOptions {
@@ -70,6 +73,7 @@ impl SimOptions {
             costs: None,
             limit: Nanos::from_secs(3_600),
             shuffle_ties: None,
+            until: None,
         }
     }
 }
@@ -118,6 +122,23 @@ pub enum SimError {
         /// Name of the task.
         name: String,
     },
+    /// The run ended before the point from which it was to go on otherwise.
+    #[error("the run was over before {at:?}, when it was to go on otherwise")]
+    Over {
+        /// The point.
+        at: Timestamp,
+    },
+    /// What happened before the point is not what happened when it was saved.
+    #[error(
+        "up to {at:?} other things happened than in the run that was saved: an input has changed, or it was saved by another version"
+    )]
+    OtherPast {
+        /// The point.
+        at: Timestamp,
+    },
+    /// A kernel with another tick cannot take over.
+    #[error("a run cannot go on under a kernel with another tick: give it the same hz")]
+    OtherTick,
     /// The limit was reached.
     #[error(
         "the workload is not over after {0} of simulated time; raise the limit or look for tasks that wait for each other"
@@ -175,6 +196,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) reasons: BTreeMap<&'static str, u64>,
     pub(crate) observer: &'a mut dyn Observer,
     pub(crate) timer: Option<&'a dyn SectionTimer>,
+    /// Since when figures count.
+    pub(crate) began: Timestamp,
     hash: u64,
     events: u64,
 }
@@ -191,10 +214,42 @@ pub fn run(
     observer: &mut dyn Observer,
     timer: Option<&dyn SectionTimer>,
 ) -> Result<RunResult, SimError> {
+    run_and_turn(machine, domains, workload, options, None, observer, timer)
+}
+
+/// Simulates as [`run`] does up to the time of `turn`, and otherwise from there. Figures are of the
+/// time after it; the hash is that of all events.
+///
+/// # Errors
+/// As [`run`]; and when the run is over before, was another one up to then, or cannot go on so.
+pub fn run_and_turn<'a>(
+    machine: &Machine,
+    domains: &'a Domains,
+    workload: &'a Workload,
+    options: &SimOptions,
+    turn: Option<&Turn<'a>>,
+    observer: &'a mut dyn Observer,
+    timer: Option<&'a dyn SectionTimer>,
+) -> Result<RunResult, SimError> {
     let mut engine = Engine::new(machine, domains, workload, options, observer, timer);
     engine.start();
-    engine.run(options.limit)?;
+    if let Some(turn) = turn {
+        if engine.run(options.limit, Some(turn.at))? != Ended::Cut {
+            return Err(SimError::Over { at: turn.at });
+        }
+        engine.turn(machine, turn)?;
+    }
+    engine.run(options.limit, options.until)?;
     Ok(engine.finish())
+}
+
+/// How a stretch of a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// The workload is over.
+    Over,
+    /// The time is over.
+    Cut,
 }
 
 impl<'a> Engine<'a> {
@@ -337,6 +392,7 @@ impl<'a> Engine<'a> {
             reasons: BTreeMap::new(),
             observer,
             timer,
+            began: Timestamp::ZERO,
             hash: 0xcbf2_9ce4_8422_2325,
             events: 0,
         }
@@ -368,16 +424,18 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn run(&mut self, limit: Nanos) -> Result<(), SimError> {
-        let end = match self.workload.end {
+    /// Runs until the workload is over, or `until` comes first.
+    fn run(&mut self, limit: Nanos, until: Option<Timestamp>) -> Result<Ended, SimError> {
+        let own_end = match self.workload.end {
             End::After(span) | End::AllExitedBy(span) => Timestamp(span.0),
             End::AllExited => Timestamp(u64::MAX),
         };
+        let end = until.map_or(own_end, |until| until.min(own_end));
         while self.alive > 0 {
             match self.queue.next_time() {
                 // Ticks of busy CPUs go on for ever, so an empty queue means that all sleep.
                 None => {
-                    self.deadlock(end)?;
+                    self.deadlock(own_end)?;
                     break;
                 }
                 Some(time) if time > end => break,
@@ -399,15 +457,20 @@ impl<'a> Engine<'a> {
                 });
             }
         }
-        let is_cut = match self.workload.end {
+        let is_cut_by_workload = match self.workload.end {
             End::After(_) => true,
             End::AllExitedBy(_) => self.alive > 0,
             End::AllExited => false,
         };
-        if is_cut {
+        let is_before_own_end = end < own_end && self.alive > 0;
+        if is_cut_by_workload || is_before_own_end {
             self.now = end;
         }
-        Ok(())
+        Ok(if is_before_own_end {
+            Ended::Cut
+        } else {
+            Ended::Over
+        })
     }
 
     fn deadlock(&self, end: Timestamp) -> Result<(), SimError> {
@@ -535,6 +598,10 @@ impl<'a> Engine<'a> {
         self.observer.event(&event);
     }
 
+    pub(crate) const fn event_hash(&self) -> u64 {
+        self.hash
+    }
+
     fn finish(mut self) -> RunResult {
         let now = self.now;
         for cpu in &self.world.active.clone() {
@@ -545,6 +612,7 @@ impl<'a> Engine<'a> {
         }
         let groups = self.group_times();
         RunResult {
+            began: self.began,
             end: now,
             groups,
             samples: self.samples,

@@ -41,14 +41,16 @@ mod schedule;
 mod speed;
 mod sync;
 mod task;
+mod turn;
 mod wake;
 mod warmth;
 mod world;
 
 pub use costs::{ByDistance, CostTable, ENTRIES, Entry, MachineClass, Shape, Unit};
-pub use engine::{Explain, SimError, SimOptions, run};
+pub use engine::{Explain, SimError, SimOptions, run, run_and_turn};
 pub use fairlab_topology::{Distance, Distances};
 pub use loops::LoopRow;
 pub use metrics::{Counts, CpuTime, GroupTime, RunResult, TaskTime};
 pub use misses::{Found, Missed};
 pub use observer::{Asked, Observer, Placement, SectionTimer, Silent};
+pub use turn::Turn;

@@ -96,6 +96,8 @@ pub struct GroupTime {
 /// What a finished run says.
 #[derive(Clone, Debug)]
 pub struct RunResult {
+    /// Since when figures count: the start, or the point from which the run went on otherwise.
+    pub began: Timestamp,
     /// When it ended.
     pub end: Timestamp,
     /// Samples of each metric of the workload, in the order of time.

@@ -12,3 +12,4 @@ mod machines;
 mod memory;
 mod ops;
 mod runs;
+mod turn;
