@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use fairlab::kernel::Kernel;
 
+use crate::checkpoint::FromArgs;
 use crate::kernel_arg::parse_kernel;
 
 pub use bench::*;
@@ -232,6 +233,19 @@ pub struct RunVerb {
     #[command(flatten)]
     pub html: report::HtmlArgs,
     #[command(flatten)]
+    pub from: FromArgs,
+    /// Stop at this time since the start, like 1.5ms or 2s, if the workload is not over before
+    #[arg(long, value_name = "TIME", value_parser = crate::explain_arg::parse_time, help_heading = "Checkpoint")]
+    pub until: Option<fairlab::units::Timestamp>,
+    /// Save the point where --until stops, for --from here and in `fairlab compare`
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "until",
+        help_heading = "Checkpoint"
+    )]
+    pub save: Option<PathBuf>,
+    #[command(flatten)]
     pub output: OutputArgs,
 }
 
@@ -264,6 +278,8 @@ pub struct CompareVerb {
     /// Exit with 1 when a row of the workload's own figures is proven worse
     #[arg(long)]
     pub check: bool,
+    #[command(flatten)]
+    pub from: FromArgs,
     #[command(flatten)]
     pub html: report::HtmlArgs,
     #[command(flatten)]
@@ -312,7 +328,7 @@ pub struct OutputArgs {
 #[derive(Clone, Debug, Args)]
 pub struct WorkloadArgs {
     /// The workload with its options, in quotes or after `--`: 'schbench -m 2 -t 16'
-    #[arg(value_name = "WORKLOAD", required = true, num_args = 1..)]
+    #[arg(value_name = "WORKLOAD", required_unless_present = "from", num_args = 1..)]
     pub workload: Vec<String>,
 }
 
@@ -329,9 +345,10 @@ pub struct MachineArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Kernel")]
 pub struct KernelArgs {
-    /// A release, with switches and numbers if you like: 6.12, 6.12:NO_SIS_UTIL,hz=1000
-    #[arg(short = 'K', long, value_name = "K", default_value = "7.2", value_parser = parse_kernel)]
-    pub kernel: Kernel,
+    /// A release, with switches and numbers if you like: 6.12, 6.12:NO_SIS_UTIL,hz=1000 [default: 7.2,
+    /// or the kernel of the checkpoint]
+    #[arg(short = 'K', long, value_name = "K", value_parser = parse_kernel)]
+    pub kernel: Option<Kernel>,
 }
 
 /// Several kernels, in the order given.

@@ -10,13 +10,20 @@ pub fn parse_explain(text: &str) -> Result<Explain, String> {
     if let Ok(task) = text.parse() {
         return Ok(Explain::Task(TaskId(task)));
     }
+    parse_time(text)
+        .map(Explain::From)
+        .map_err(|_| WANTED.to_owned())
+}
+
+/// Reads `1.5ms` as a time since the start.
+pub fn parse_time(text: &str) -> Result<Timestamp, String> {
     let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
     let time = units.iter().find_map(|(unit, scale)| {
         let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
         (number >= 0.0 && number * scale < 1e18).then_some((number * scale) as u64)
     });
-    time.map(|ns| Explain::From(Timestamp(ns)))
-        .ok_or_else(|| WANTED.to_owned())
+    time.map(Timestamp)
+        .ok_or_else(|| "a time like 250us, 1.5ms or 0.2s is wanted".to_owned())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //!
 //! A new verb is a line in [`cli::Verb`] and a line in [`run`].
 
+mod checkpoint;
 mod cli;
 mod commands;
 mod costs_arg;

@@ -7,6 +7,7 @@ use fairlab::workload::{
     CATALOGUE, OptionError, OptionSpec, Options, Workload, WorkloadError, parse,
 };
 use fairlab_rtapp::{Compiled, Host, RtApp};
+use serde::{Deserialize, Serialize};
 
 use crate::cli::WorkloadArgs;
 use crate::suggest::did_you_mean;
@@ -23,18 +24,43 @@ pub struct RtAppFile {
     pub compiled: Compiled,
 }
 
+/// What names a workload: the words that were typed, and the text of the file that they begin with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkloadSource {
+    /// As typed.
+    pub words: String,
+    /// The file's text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
 impl WorkloadArgs {
+    /// What was asked for, with the file that it names.
+    pub fn source(&self) -> Result<WorkloadSource> {
+        let words = self.workload.join(" ");
+        let path = words.split_whitespace().next().unwrap_or_default();
+        let is_file = [".toml", ".json"].iter().any(|end| path.ends_with(end));
+        let file = is_file.then(|| read_text(path)).transpose()?;
+        Ok(WorkloadSource { words, file })
+    }
+
     /// The workload that was asked for, for `machine`. What it leaves out is said on standard error.
     pub fn load(&self, machine: &Machine) -> Result<Loaded> {
-        let text = self.workload.join(" ");
-        let words: Vec<&str> = text.split_whitespace().collect();
-        match words.split_first() {
-            Some((path, options)) if path.ends_with(".toml") => Ok(Loaded {
-                workload: load_toml(path, options, machine)?,
+        self.source()?.load(machine)
+    }
+}
+
+impl WorkloadSource {
+    /// The workload, for `machine`. What it leaves out is said on standard error.
+    pub fn load(&self, machine: &Machine) -> Result<Loaded> {
+        let words: Vec<&str> = self.words.split_whitespace().collect();
+        match (words.split_first(), &self.file) {
+            (Some((path, options)), Some(text)) if path.ends_with(".toml") => Ok(Loaded {
+                workload: load_toml(path, text, options, machine)?,
                 rtapp: None,
             }),
-            Some((path, options)) if path.ends_with(".json") => {
-                let loaded = load_rtapp(path, options, machine)?;
+            (Some((path, options)), Some(text)) => {
+                let loaded = load_rtapp(path, text, options, machine)?;
                 let notes = loaded.rtapp.iter().flat_map(|file| &file.compiled.notes);
                 for note in notes {
                     eprintln!("{path}:{}: {}", note.place, note.message);
@@ -42,7 +68,7 @@ impl WorkloadArgs {
                 Ok(loaded)
             }
             _ => Ok(Loaded {
-                workload: parse(&text).map_err(explain)?,
+                workload: parse(&self.words).map_err(explain)?,
                 rtapp: None,
             }),
         }
@@ -74,18 +100,16 @@ fn read_text(path: &str) -> Result<String> {
     }
 }
 
-fn load_toml(path: &str, options: &[&str], machine: &Machine) -> Result<Workload> {
+fn load_toml(path: &str, text: &str, options: &[&str], machine: &Machine) -> Result<Workload> {
     let runtime = runtime(options)?;
-    let text = read_text(path)?;
-    fairlab_workfile::parse(&text, path, &machine.online(), runtime)
+    fairlab_workfile::parse(text, path, &machine.online(), runtime)
         .map_err(|error| anyhow!("{path}:{error}"))
 }
 
-fn load_rtapp(path: &str, options: &[&str], machine: &Machine) -> Result<Loaded> {
+fn load_rtapp(path: &str, text: &str, options: &[&str], machine: &Machine) -> Result<Loaded> {
     let duration = runtime(options)?;
-    let text = read_text(path)?;
     let refuse = |error| anyhow!("{path}:{error}");
-    let app = fairlab_rtapp::parse(&text).map_err(refuse)?;
+    let app = fairlab_rtapp::parse(text).map_err(refuse)?;
     let compiled = app
         .compile(path, &host(machine), duration)
         .map_err(refuse)?;

@@ -15,10 +15,12 @@ mod outcome;
 mod plan;
 mod rows;
 mod sections;
+mod stretch;
 mod worker;
 
 pub use outcome::{MetricOutcome, Outcome};
 pub use plan::{Plan, PlanError};
 pub use rows::{LOOPS, Row, RowUnit, rows};
 pub use sections::{REPETITIONS, SectionSamples, TickClock};
+pub use stretch::{Point, Stretch};
 pub use worker::{execute, single};

@@ -2,7 +2,7 @@
 
 use fairlab_sim::{Counts, GroupTime, LoopRow, RunResult};
 use fairlab_stats::LatencyHistogram;
-use fairlab_units::Nanos;
+use fairlab_units::{Nanos, Timestamp};
 use fairlab_workload::{ProgramId, Workload};
 
 use crate::sections::SectionSamples;
@@ -25,7 +25,9 @@ pub struct Outcome {
     pub run: u32,
     /// Its seed.
     pub seed: u64,
-    /// Simulated time.
+    /// Since when figures count: the start, or the point from which the run went on.
+    pub began: Timestamp,
+    /// Simulated time since then.
     pub elapsed: Nanos,
     /// Per metric of the workload.
     pub metrics: Vec<MetricOutcome>,
@@ -57,6 +59,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// When the run ended, since its start.
+    #[must_use]
+    pub fn end(&self) -> Nanos {
+        Nanos(self.began.0) + self.elapsed
+    }
+
     pub(crate) fn of(
         (arm, run, seed): (usize, u32, u64),
         workload: &Workload,
@@ -84,7 +92,8 @@ impl Outcome {
             arm,
             run,
             seed,
-            elapsed: Nanos(result.end.0),
+            began: result.began,
+            elapsed: result.end - result.began,
             metrics,
             wakeup_delay: histogram(&result.wakeup_delay, 1),
             utilization: part(busy, busy + idle),

@@ -7,6 +7,7 @@ use fairlab_topology::{Domains, Machine};
 use fairlab_workload::Workload;
 
 use crate::sections::TickClock;
+use crate::stretch::Stretch;
 
 /// A set of runs: every kernel with every seed.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub struct Plan<'a> {
     pub clock: Option<TickClock>,
     /// Worker threads.
     pub threads: usize,
+    /// The part of each run that counts.
+    pub stretch: Stretch,
 }
 
 /// Why a plan cannot be carried out.
@@ -92,16 +95,18 @@ impl Plan<'_> {
     /// # Errors
     /// When a kernel refuses the machine.
     pub fn domains(&self) -> Result<Vec<Domains>, PlanError> {
-        let options = BuildOptions::default();
         self.kernels
             .iter()
-            .map(|kernel| {
-                build(self.machine, kernel, &options).map_err(|source| PlanError::Domains {
-                    machine: self.machine.name().to_owned(),
-                    kernel: kernel.to_string(),
-                    source,
-                })
-            })
+            .map(|kernel| self.domains_of(kernel))
             .collect()
+    }
+
+    pub(crate) fn domains_of(&self, kernel: &Kernel) -> Result<Domains, PlanError> {
+        let options = BuildOptions::default();
+        build(self.machine, kernel, &options).map_err(|source| PlanError::Domains {
+            machine: self.machine.name().to_owned(),
+            kernel: kernel.to_string(),
+            source,
+        })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fairlab_sim::{Explain, Observer, SectionTimer, Silent, SimOptions, run};
+use fairlab_sim::{Explain, Observer, SectionTimer, Silent, SimOptions, Turn, run_and_turn};
 use fairlab_topology::Domains;
 
 use crate::outcome::Outcome;
@@ -72,19 +72,35 @@ fn one(
         [a, b] if plan.ask_beside => Some(if job.arm == 0 { *b } else { *a }),
         _ => None,
     };
+    let point = plan.stretch.from;
+    // Up to the point all runs are the one that was saved; there their chances part, but for the first,
+    // which goes on as it was.
+    let (past, past_seed) = point.map_or((kernel, seed), |p| (p.kernel, plan.seed_of(0)));
     let options = SimOptions {
         beside,
         explain,
         costs: plan.costs.clone(),
-        ..SimOptions::new(kernel, seed)
+        until: plan.stretch.until,
+        ..SimOptions::new(past, past_seed)
     };
+    let past_domains = point
+        .filter(|point| point.kernel != kernel)
+        .map(|point| plan.domains_of(&point.kernel))
+        .transpose()?;
+    let turn = point.map(|point| Turn {
+        at: point.at,
+        event_hash: Some(point.event_hash),
+        kernel: past_domains.as_ref().map(|_| (kernel, &domains[job.arm])),
+        seed: (job.run > 0).then_some(seed),
+    });
     // Without a comparison nothing is measured, and the fast search may run.
     let timer = beside.map(|_| IdleCoreTimer::new(plan.clock));
-    let result = run(
+    let result = run_and_turn(
         plan.machine,
-        &domains[job.arm],
+        past_domains.as_ref().unwrap_or(&domains[job.arm]),
         plan.workload,
         &options,
+        turn.as_ref(),
         observer,
         timer.as_ref().map(|timer| timer as &dyn SectionTimer),
     )

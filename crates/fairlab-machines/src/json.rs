@@ -283,11 +283,14 @@ pub(crate) fn load(path: &Path, _name: &str) -> Result<Machine, MachineLoadError
     file.take(SIZE_LIMIT)
         .read_to_end(&mut bytes)
         .map_err(io_error)?;
-    parse(&bytes, &path.display().to_string())
+    from_json(&bytes, &path.display().to_string())
 }
 
-/// Reads the bytes of a machine file; `place` is what messages call it.
-pub(crate) fn parse(bytes: &[u8], place: &str) -> Result<Machine, MachineLoadError> {
+/// Reads the text of a machine file, as [`to_json`] gives it; `place` is what messages call it.
+///
+/// # Errors
+/// When it is no such text, with line and column, or describes no machine.
+pub fn from_json(bytes: &[u8], place: &str) -> Result<Machine, MachineLoadError> {
     let file: MachineFile = serde_json::from_slice(bytes).map_err(|e| {
         let problem = e.to_string();
         let position = format!(" at line {} column {}", e.line(), e.column());

@@ -42,6 +42,6 @@ pub use check::{Finding, Severity, check};
 pub use diff::{Difference, diff};
 pub use draw::{cpu_list, draw};
 pub use error::MachineLoadError;
-pub use json::to_json;
+pub use json::{from_json, to_json};
 pub use load::{LoadOptions, load, load_archived};
 pub use summary::{Summary, arch_name, kind_name, source_name, summary};

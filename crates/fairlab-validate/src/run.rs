@@ -1,6 +1,6 @@
 //! Running a scenario.
 
-use fairlab_experiment::{Outcome, Plan, execute};
+use fairlab_experiment::{Outcome, Plan, Stretch, execute};
 use fairlab_kernel::Kernel;
 use fairlab_machines::{LoadOptions, load};
 use fairlab_sim::Counts;
@@ -295,6 +295,7 @@ fn simulate(
         ask_beside: false,
         clock: None,
         threads: options.threads,
+        stretch: Stretch::default(),
     };
     execute(&plan, done).map_err(|source| ScenarioError::Run {
         id: scenario.id.clone(),

@@ -15,8 +15,9 @@ use fairlab::stats::Verdict;
 use fairlab::topology::Machine;
 use fairlab::workload::Workload;
 use fairlab_bench::{TICK_UNIT, ticks};
-use fairlab_experiment::{LOOPS, Outcome, Plan, Row, TickClock, execute, rows};
+use fairlab_experiment::{LOOPS, Outcome, Plan, Point, Row, Stretch, TickClock, execute, rows};
 
+use crate::checkpoint::Scene;
 use crate::cli::CompareVerb;
 use crate::output::Format;
 use crate::progress::Progress;
@@ -27,6 +28,9 @@ struct Comparison<'a> {
     args: &'a CompareVerb,
     machine: &'a Machine,
     workload: &'a Workload,
+    seed: u64,
+    /// From where the runs go on, if not from the start.
+    point: Option<Point>,
     a: Kernel,
     b: Kernel,
     differences: Vec<Difference>,
@@ -70,22 +74,33 @@ pub fn run(args: &CompareVerb) -> Result<ExitCode> {
     let (file, output) = args.output.beside(&["html"]);
     let html = args.html.html.clone().or(file);
     let format = output.format()?;
-    let machine = args.machine.load()?;
-    let workload = args.workload.load(&machine)?.workload;
+    let scene = Scene::load(
+        &args.from,
+        &args.workload,
+        &args.machine,
+        &args.costs,
+        args.seed,
+    )?;
+    let (machine, workload) = (&scene.machine, &scene.loaded.workload);
     let cpus = available_parallelism().map_or(1, NonZero::get);
     let plan = Plan {
-        machine: &machine,
-        workload: &workload,
+        machine,
+        workload,
         kernels: vec![*a, *b],
         runs: args.runs,
-        seed: args.seed.seed,
-        costs: args.costs.load(&machine)?,
-        ask_beside: true,
+        seed: scene.seed,
+        costs: scene.costs.clone(),
+        // What is asked beside is measured from the start on.
+        ask_beside: scene.point.is_none(),
         clock: Some(TickClock {
             now: ticks,
             unit: TICK_UNIT,
         }),
         threads: args.threads.map_or(cpus, usize::from),
+        stretch: Stretch {
+            from: scene.point,
+            until: None,
+        },
     };
     let progress = Progress::new(args.progress, u64::from(args.runs) * 2, "runs");
     let outcomes = execute(&plan, &|| progress.add(1))?;
@@ -93,13 +108,15 @@ pub fn run(args: &CompareVerb) -> Result<ExitCode> {
     let confidence = args.confidence / 100.0;
     let comparison = Comparison {
         args,
-        machine: &machine,
-        workload: &workload,
+        machine,
+        workload,
+        seed: scene.seed,
+        point: scene.point,
         a: *a,
         b: *b,
         differences: differences(a, b),
-        rows: rows(&workload, &outcomes, confidence, args.seed.seed),
-        idle_core: IdleCore::of(&outcomes, confidence, args.seed.seed),
+        rows: rows(workload, &outcomes, confidence, scene.seed),
+        idle_core: IdleCore::of(&outcomes, confidence, scene.seed),
         outcomes,
     };
     if let Some(path) = html {

@@ -10,20 +10,20 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use fairlab::event::SchedEvent;
+use fairlab::kernel::{Kernel, Release};
 use fairlab::sim::{Distance, Found, Missed, Observer, Placement};
 use fairlab::stats::table::{Align, Table};
-use fairlab::topology::Machine;
 use fairlab::units::{CpuMask, TaskId, Timestamp};
 use fairlab::workload::{ProgramId, Workload};
-use fairlab_experiment::{Outcome, Plan, single};
+use fairlab_experiment::{Outcome, Plan, Stretch, single};
 use fairlab_report::Page;
 use serde::Serialize;
 
+use crate::checkpoint::{PointReport, Scene, from_point};
 use crate::cli::RunVerb;
 use crate::commands::latency::Latency;
 use crate::commands::report::{self, simulated::Watched};
 use crate::output::{Format, Output, Style};
-use crate::workload_arg::Loaded;
 use trace::TraceFile;
 
 /// The JSON form.
@@ -34,6 +34,8 @@ struct Report {
     kernel: String,
     workload: String,
     seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<PointReport>,
     elapsed_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<form::Figure>,
@@ -179,9 +181,17 @@ impl Observer for Watch<'_> {
 
 /// Simulates once and prints what came of it.
 pub fn run(args: &RunVerb) -> Result<ExitCode> {
-    let machine = args.machine.load()?;
-    let loaded = args.workload.load(&machine)?;
-    let workload = &loaded.workload;
+    let scene = Scene::load(
+        &args.from,
+        &args.workload,
+        &args.machine,
+        &args.costs,
+        args.seed,
+    )?;
+    let own = scene.point.map(|point| point.kernel);
+    let newest = || Kernel::of(Release::V7_2);
+    let kernel = args.kernel.kernel.or(own).unwrap_or_else(newest);
+    let (machine, workload) = (&scene.machine, &scene.loaded.workload);
     // Traces and pages are no forms of the answer: with `-o FILE.pftrace` it goes to standard output.
     let (file, output) = args.output.beside(&["pftrace", "perfetto-trace"]);
     let (trace, output) = match &args.trace {
@@ -192,15 +202,19 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
     let html = args.html.html.clone().or(file);
     let format = output.format()?;
     let plan = Plan {
-        machine: &machine,
+        machine,
         workload,
-        kernels: vec![args.kernel.kernel],
+        kernels: vec![kernel],
         runs: 1,
-        seed: args.seed.seed,
-        costs: args.costs.load(&machine)?,
+        seed: scene.seed,
+        costs: scene.costs.clone(),
         ask_beside: false,
         clock: None,
         threads: 1,
+        stretch: Stretch {
+            from: scene.point,
+            until: args.until,
+        },
     };
     let mut watch = Watch {
         stories: Stories {
@@ -208,27 +222,29 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
             count: args.explain_count,
         },
         trace: trace
-            .map(|path| TraceFile::create(&path, args, &machine, workload))
+            .map(|path| TraceFile::create(&path, &scene, &kernel))
             .transpose()?,
         page: html
             .as_ref()
-            .map(|_| Watched::new(&machine, workload, args.html.timeline)),
+            .map(|_| Watched::new(machine, workload, args.html.timeline)),
     };
     let outcome = &single(&plan, args.explain, &mut watch)?;
     if let Some(trace) = watch.trace {
         trace.finish()?;
     }
+    if let (Some(path), Some(until)) = (&args.save, args.until) {
+        scene.save(path, &kernel, outcome, until)?;
+    }
     if let (Some(path), Some(page)) = (html, watch.page) {
-        let seen = page.finish(outcome.elapsed);
-        let facts = [("seed", args.seed.seed.to_string())];
-        let kernel = &args.kernel.kernel;
+        let seen = page.finish(outcome.end());
+        let facts = [("seed", scene.seed.to_string())];
         report::write(
             &path,
             &Page {
                 title: format!("{} under {kernel}", workload.description),
                 origin: report::origin("the same run gives the same page"),
                 sections: Vec::new(),
-                runs: vec![seen.run(&machine, workload, kernel, &facts)],
+                runs: vec![seen.run(machine, workload, &kernel, &facts)],
             },
         )?;
     }
@@ -237,14 +253,14 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
         let hint = "no such task was placed, or nothing happened after that time";
         bail!(
             "nothing to explain: {hint}; this run ended at {}",
-            outcome.elapsed
+            outcome.end()
         );
     }
     let mut out = output.open()?;
     match format {
-        Format::Json => out.json(&report(args, &machine, &loaded, outcome, stories))?,
+        Format::Json => out.json(&report(&scene, &kernel, outcome, stories))?,
         Format::Text => {
-            print(&mut out, args, &machine, &loaded, outcome)?;
+            print(&mut out, &scene, &kernel, outcome)?;
             print_stories(&mut out, &stories)?;
         }
     }
@@ -252,21 +268,17 @@ pub fn run(args: &RunVerb) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn report(
-    args: &RunVerb,
-    machine: &Machine,
-    loaded: &Loaded,
-    outcome: &Outcome,
-    explained: Vec<Story>,
-) -> Report {
+fn report(scene: &Scene, kernel: &Kernel, outcome: &Outcome, explained: Vec<Story>) -> Report {
+    let loaded = &scene.loaded;
     let workload = &loaded.workload;
     let counts = &outcome.counts;
     Report {
         fairlab: env!("CARGO_PKG_VERSION"),
-        machine: machine.name().to_owned(),
-        kernel: args.kernel.kernel.to_string(),
+        machine: scene.machine.name().to_owned(),
+        kernel: kernel.to_string(),
         workload: workload.description.clone(),
-        seed: args.seed.seed,
+        seed: scene.seed,
+        from: scene.point.map(From::from),
         elapsed_ns: outcome.elapsed.0,
         result: form::figure(workload, outcome),
         metrics: workload
@@ -316,22 +328,20 @@ fn report(
     }
 }
 
-fn print(
-    out: &mut Output,
-    args: &RunVerb,
-    machine: &Machine,
-    loaded: &Loaded,
-    outcome: &Outcome,
-) -> Result<()> {
-    let workload = &loaded.workload;
+fn print(out: &mut Output, scene: &Scene, kernel: &Kernel, outcome: &Outcome) -> Result<()> {
+    let loaded = &scene.loaded;
     let title = format!(
         "{} on {}, kernel {}, seed {}",
-        workload.description,
-        machine.name(),
-        args.kernel.kernel,
-        args.seed.seed
+        loaded.workload.description,
+        scene.machine.name(),
+        kernel,
+        scene.seed
     );
-    writeln!(out, "{}\n", out.paint(Style::Bold, &title))?;
+    writeln!(out, "{}", out.paint(Style::Bold, &title))?;
+    if let Some(point) = &scene.point {
+        writeln!(out, "{}", from_point(point))?;
+    }
+    writeln!(out)?;
     write!(out, "{}", form::of(loaded, outcome))?;
     writeln!(out)?;
     let counts = &outcome.counts;

@@ -9,6 +9,7 @@ mod audit;
 mod bad_input;
 mod bench;
 mod bench_policy;
+mod checkpoint;
 mod compare;
 mod conventions;
 mod events;

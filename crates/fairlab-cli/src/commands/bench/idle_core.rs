@@ -11,7 +11,7 @@ use fairlab::stats::table::ministat;
 use fairlab::stats::{Direction, Sample};
 use fairlab_bench::policy::rounds::ns_per_tick;
 use fairlab_bench::{TICK_UNIT, ticks};
-use fairlab_experiment::{Outcome, Plan, REPETITIONS, SectionSamples, TickClock, execute};
+use fairlab_experiment::{Outcome, Plan, REPETITIONS, SectionSamples, Stretch, TickClock, execute};
 use fairlab_machines::{LoadOptions, load};
 use fairlab_results::Series;
 
@@ -70,6 +70,7 @@ pub fn measure(args: &IdleCoreArgs) -> Result<Report> {
             unit: TICK_UNIT,
         }),
         threads: available_parallelism().map_or(1, NonZero::get),
+        stretch: Stretch::default(),
     };
     let progress = Progress::new(args.common.progress, u64::from(args.runs) * 2, "runs");
     let outcomes = execute(&plan, &|| progress.add(1))?;

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::Comparison;
 use super::idle_core::Figure;
+use crate::checkpoint::PointReport;
 use crate::commands::latency::Latency;
 
 #[derive(Serialize)]
@@ -20,6 +21,8 @@ pub struct Report {
     a: String,
     b: String,
     seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<PointReport>,
     runs: u32,
     confidence_percent: f64,
     differences: Vec<DifferenceReport>,
@@ -169,7 +172,8 @@ pub fn report(c: &Comparison<'_>) -> Report {
         workload: c.workload.description.clone(),
         a: c.a.to_string(),
         b: c.b.to_string(),
-        seed: c.args.seed.seed,
+        seed: c.seed,
+        from: c.point.map(From::from),
         runs: c.args.runs,
         confidence_percent: c.args.confidence,
         differences: c.differences.iter().map(difference).collect(),

@@ -21,12 +21,9 @@ pub fn write(path: &Path, c: &Comparison<'_>, plan: &Plan<'_>) -> Result<()> {
         };
         let mut watched = Watched::new(c.machine, c.workload, c.args.html.timeline);
         let outcome = single(&alone, None, &mut watched)?;
-        seen.push((kernel, watched.finish(outcome.elapsed)));
+        seen.push((kernel, watched.finish(outcome.end())));
     }
-    let facts = [(
-        "seed",
-        format!("run 1 of those with seed {}", c.args.seed.seed),
-    )];
+    let facts = [("seed", format!("run 1 of those with seed {}", c.seed))];
     let differences = (
         "Features and tunables that differ".to_owned(),
         text::difference_table(c),

@@ -12,6 +12,7 @@ use fairlab_machines::summary;
 
 use super::Comparison;
 use super::idle_core::Figure;
+use crate::checkpoint::from_point;
 use crate::output::{Output, Style};
 
 pub fn print(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
@@ -46,8 +47,11 @@ fn heading(out: &mut Output, c: &Comparison<'_>) -> Result<()> {
     writeln!(
         out,
         "{} runs of each, interleaved, seed {}",
-        c.args.runs, c.args.seed.seed
+        c.args.runs, c.seed
     )?;
+    if let Some(point) = &c.point {
+        writeln!(out, "{}", from_point(point))?;
+    }
     Ok(())
 }
 

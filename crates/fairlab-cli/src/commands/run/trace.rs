@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use fairlab::event::{EventKind, SchedEvent};
-use fairlab::topology::{Arch, Machine};
+use fairlab::kernel::Kernel;
+use fairlab::topology::Arch;
 use fairlab::units::{CpuId, TaskId, Timestamp};
-use fairlab::workload::{ProgramId, Workload};
+use fairlab::workload::ProgramId;
 use fairlab_trace::{About, Names, TraceWriter, WriteFormat};
 
-use crate::cli::RunVerb;
+use crate::checkpoint::Scene;
 use crate::pid::pid;
 
 /// A trace file that is being written. Errors are kept until the end, since a run cannot be stopped
@@ -26,29 +27,25 @@ pub struct TraceFile {
 
 impl TraceFile {
     /// Begins the file at `path`, whose suffix says what is written.
-    pub fn create(
-        path: &Path,
-        args: &RunVerb,
-        machine: &Machine,
-        workload: &Workload,
-    ) -> Result<Self> {
+    pub fn create(path: &Path, scene: &Scene, kernel: &Kernel) -> Result<Self> {
         let Some(format) = WriteFormat::of_path(path) else {
             bail!(
                 "cannot tell what trace to write from the name {}: end it in .pftrace, .txt or .json",
                 path.display()
             );
         };
+        let (machine, workload) = (&scene.machine, &scene.loaded.workload);
         let about = About {
             nr_cpus: machine.nr_cpu_ids() as u32,
-            release: format!("{}.0-simulated", args.kernel.kernel.release.name()),
+            release: format!("{}.0-simulated", kernel.release.name()),
             machine: uname(machine.arch()).to_owned(),
             title: format!(
                 "fairlab {}: {} on {}, kernel {}, seed {}",
                 env!("CARGO_PKG_VERSION"),
                 workload.description,
                 machine.name(),
-                args.kernel.kernel,
-                args.seed.seed
+                kernel,
+                scene.seed
             ),
         };
         let file =
