@@ -27,7 +27,7 @@ use crate::idle::Governor;
 use crate::lock::Lock;
 use crate::loops::LoopRow;
 use crate::memory::Memory;
-use crate::metrics::{Counts, CpuTime, RunResult};
+use crate::metrics::{Counts, CpuTime, GroupTime, RunResult};
 use crate::numa::NumaTask;
 use crate::observer::{Observer, SectionTimer};
 use crate::resources::Resources;
@@ -139,6 +139,11 @@ pub enum SimError {
     /// A kernel with another tick cannot take over.
     #[error("a run cannot go on under a kernel with another tick: give it the same hz")]
     OtherTick,
+    /// A kernel cannot take over task groups.
+    #[error(
+        "a run with task groups cannot go on under another kernel: leave the groups out, or keep the kernel"
+    )]
+    GroupsKeepKernel,
     /// The limit was reached.
     #[error(
         "the workload is not over after {0} of simulated time; raise the limit or look for tasks that wait for each other"
@@ -192,12 +197,14 @@ pub(crate) struct Engine<'a> {
     pub(crate) wakeup_delay: Vec<u64>,
     pub(crate) counts: Counts,
     /// What was counted in the warm-up.
-    warmup_counts: Counts,
+    pub(crate) warmup_counts: Counts,
     pub(crate) reasons: BTreeMap<&'static str, u64>,
     pub(crate) observer: &'a mut dyn Observer,
     pub(crate) timer: Option<&'a dyn SectionTimer>,
     /// Since when figures count.
     pub(crate) began: Timestamp,
+    /// What the groups had by then.
+    pub(crate) groups_at_began: Vec<GroupTime>,
     hash: u64,
     events: u64,
 }
@@ -393,6 +400,7 @@ impl<'a> Engine<'a> {
             observer,
             timer,
             began: Timestamp::ZERO,
+            groups_at_began: Vec::new(),
             hash: 0xcbf2_9ce4_8422_2325,
             events: 0,
         }
@@ -610,7 +618,10 @@ impl<'a> Engine<'a> {
         for task in &mut self.world.tasks {
             task.enter(task.phase, now);
         }
-        let groups = self.group_times();
+        let mut groups = self.group_times();
+        for (group, before) in groups.iter_mut().zip(&self.groups_at_began) {
+            *group = group.since(before);
+        }
         RunResult {
             began: self.began,
             end: now,

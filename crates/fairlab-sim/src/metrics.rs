@@ -93,6 +93,17 @@ pub struct GroupTime {
     pub nr_throttled: u64,
 }
 
+impl GroupTime {
+    /// What came after `before`, an earlier reading.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        Self {
+            cpu: self.cpu - before.cpu,
+            throttled: self.throttled - before.throttled,
+            nr_throttled: self.nr_throttled - before.nr_throttled,
+        }
+    }
+}
+
 /// What a finished run says.
 #[derive(Clone, Debug)]
 pub struct RunResult {

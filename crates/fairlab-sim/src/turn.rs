@@ -18,7 +18,7 @@ use fairlab_policy::balance::BalanceState;
 use fairlab_rng::Rng;
 use fairlab_runqueue::RqConfig;
 use fairlab_topology::{Domains, Machine};
-use fairlab_units::{CpuId, PerCpu, Timestamp};
+use fairlab_units::{CpuId, Nanos, PerCpu, Timestamp};
 
 use crate::attributes::SpreadOver;
 use crate::balance::scatter;
@@ -60,6 +60,10 @@ impl<'a> Engine<'a> {
             if kernel.tunables.tick_ns() != self.tick.0 {
                 return Err(SimError::OtherTick);
             }
+            // The averages of groups, and who of them is throttled how, have no other terms yet.
+            if !self.workload.groups.is_empty() {
+                return Err(SimError::GroupsKeepKernel);
+            }
             self.change_kernel(machine, kernel, domains, turn.seed.unwrap_or(self.seed));
         }
         if let Some(seed) = turn.seed {
@@ -76,6 +80,7 @@ impl<'a> Engine<'a> {
     fn measure_anew(&mut self) {
         let now = self.now;
         self.began = now;
+        self.groups_at_began = self.group_times();
         for cpu in &self.world.all.clone() {
             let c = &mut self.world.cpus[cpu];
             c.book_time(now);
@@ -84,8 +89,10 @@ impl<'a> Engine<'a> {
         for task in &mut self.world.tasks {
             task.enter(task.phase, now);
             task.time = TaskTime::default();
+            task.group_booked = Nanos::ZERO;
         }
         self.counts = Counts::default();
+        self.warmup_counts = Counts::default();
         self.reasons.clear();
         self.wakeup_delay.clear();
         self.loops.clear();

@@ -2,7 +2,7 @@
 
 use fairlab_kernel::{Kernel, Release};
 use fairlab_rng::Rng;
-use fairlab_sim::{RunResult, Silent, SimOptions, run};
+use fairlab_sim::{RunResult, Silent, SimError, SimOptions, Turn, run, run_and_turn};
 use fairlab_topology::domains::{BuildOptions, build};
 use fairlab_units::Nanos;
 use fairlab_workload::{
@@ -269,4 +269,60 @@ fn a_run_whose_tasks_all_sleep_for_ever_ends_although_a_group_is_limited() {
     let options = SimOptions::new(kernel, 1);
     let stuck = run(&machine, &domains, &w.build(), &options, &mut Silent, None);
     assert!(stuck.unwrap_err().to_string().contains("deadlock"));
+}
+
+#[test]
+fn a_run_with_groups_goes_on_from_a_point_but_keeps_its_kernel() {
+    let machine = grid(1, 1, 2, 1);
+    let kernel = Kernel::of(Release::V6_12);
+    let domains = build(&machine, &kernel, &BuildOptions::default()).unwrap();
+    let mut w = builder("limited and free", ms(500));
+    let slow = w.group(limited("slow", 20, 100));
+    let free = w.group(group("free", 1024));
+    start(&mut w, hog(slow), 2);
+    start(&mut w, hog(free), 2);
+    let workload = w.build();
+    let options = SimOptions::new(kernel, 1);
+    let until = SimOptions {
+        until: Some(fairlab_units::Timestamp(ms(230).0)),
+        ..options.clone()
+    };
+    let go = |options: &SimOptions, turn: Option<&Turn<'_>>| {
+        run_and_turn(
+            &machine,
+            &domains,
+            &workload,
+            options,
+            turn,
+            &mut Silent,
+            None,
+        )
+    };
+    let whole = go(&options, None).unwrap();
+    let saved = go(&until, None).unwrap();
+    let turn = Turn {
+        at: saved.end,
+        event_hash: Some(saved.event_hash),
+        kernel: None,
+        seed: None,
+    };
+    let rest = go(&options, Some(&turn)).unwrap();
+    assert_eq!(rest.event_hash, whole.event_hash);
+    for group in [slow, free] {
+        let [whole, saved, rest] = [&whole, &saved, &rest].map(|r| r.groups[group.index()]);
+        assert_eq!(saved.cpu + rest.cpu, whole.cpu);
+        assert_eq!(saved.throttled + rest.throttled, whole.throttled);
+        assert_eq!(saved.nr_throttled + rest.nr_throttled, whole.nr_throttled);
+    }
+    assert!(rest.groups[slow.index()].nr_throttled > 0);
+    let other = Kernel::of(Release::V7_2);
+    let after = build(&machine, &other, &BuildOptions::default()).unwrap();
+    let turn = Turn {
+        kernel: Some((other, &after)),
+        ..turn
+    };
+    assert_eq!(
+        go(&options, Some(&turn)).unwrap_err(),
+        SimError::GroupsKeepKernel
+    );
 }
