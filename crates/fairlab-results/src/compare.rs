@@ -290,6 +290,7 @@ pub fn side(row: &Row, scale: f64, mean: Mean) -> Option<Side> {
                 median: scaled(figures.median),
                 mean: scaled(figures.mean),
                 stddev: scaled(figures.stddev),
+                sem: scaled(figures.sem),
             };
             let (value, kind) = match (mean, figures.mean, figures.median) {
                 (Mean::Median, _, Some(median)) | (_, None, Some(median)) => (median, "median"),

@@ -98,6 +98,20 @@ pub struct Leftover {
 }
 
 impl Measure {
+    /// A figure that is more than one value.
+    pub(crate) fn of(
+        line: usize,
+        name: impl Into<String>,
+        unit: impl Into<String>,
+        better: Option<Direction>,
+        data: Data,
+    ) -> Self {
+        Self {
+            data,
+            ..Self::value(line, name, unit, better, 0.0)
+        }
+    }
+
     /// One value.
     pub(crate) fn value(
         line: usize,

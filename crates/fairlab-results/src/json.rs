@@ -8,8 +8,8 @@
 //! ```
 //!
 //! `better` is `lower`, `higher` or null. A row may have a `group`, and instead of `values` a
-//! `summary` with any of `n`, `min`, `max`, `median`, `mean` and `stddev`; a series may have its own
-//! `command` and `environment`. A command may be a text or a list of words. Unknown keys are
+//! `summary` with any of `n`, `min`, `max`, `median`, `mean`, `stddev` and `sem`; a series may have its
+//! own `command` and `environment`. A command may be a text or a list of words. Unknown keys are
 //! ignored, so that a later version can add some.
 
 use fairlab_stats::Direction;
@@ -72,6 +72,8 @@ struct FiguresDto {
     mean: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stddev: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sem: Option<f64>,
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -243,6 +245,7 @@ impl FiguresDto {
             median: figures.median,
             mean: figures.mean,
             stddev: figures.stddev,
+            sem: figures.sem,
         }
     }
 
@@ -254,6 +257,7 @@ impl FiguresDto {
             median: self.median,
             mean: self.mean,
             stddev: self.stddev,
+            sem: self.sem,
         }
     }
 }

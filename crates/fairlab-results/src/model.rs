@@ -73,6 +73,8 @@ pub struct Figures {
     pub mean: Option<f64>,
     /// Sample standard deviation.
     pub stddev: Option<f64>,
+    /// Standard error of the mean, where a tool states it without the number of values.
+    pub sem: Option<f64>,
 }
 
 impl Row {
@@ -157,6 +159,7 @@ impl From<Summary> for Figures {
             median: Some(summary.median),
             mean: Some(summary.mean),
             stddev: Some(summary.stddev),
+            sem: None,
         }
     }
 }

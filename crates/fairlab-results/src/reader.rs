@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::ResultsError;
 use crate::document::{Block, Document, Measure};
 use crate::format::Format;
-use crate::formats::{Found, READERS, columns, csv, json};
+use crate::formats::{Found, READERS, columns, csv, is_json_counter, json};
 use crate::model::Data;
 use crate::number::number;
 use crate::scan::scan;
@@ -115,8 +115,7 @@ pub fn read_bytes(
         notes: remark.into_iter().map(str::to_owned).collect(),
         ..Document::default()
     };
-    if let Some(blocks) = as_json(&text, name, options)? {
-        document.blocks = blocks;
+    if as_json(&text, name, options, &mut document)? {
         return Ok(document);
     }
     let raw: Vec<Line> = numbered(&text, |text| text.trim_end_matches('\r').to_owned());
@@ -144,6 +143,7 @@ pub fn read_bytes(
         document
             .notes
             .push(format!("values separated by {separator:?}"));
+        document.notes.extend(found.notes.iter().cloned());
         document.blocks.push(whole(found, &raw));
         return Ok(document);
     }
@@ -247,37 +247,45 @@ fn whole(found: Found, lines: &[Line]) -> Block {
     }
 }
 
-/// Do the lines begin with what one of the tools prints? Some of them separate by tabs or commas.
+/// Do the lines begin with what one of the tools prints? Some of them separate by tabs or commas,
+/// below a heading that would be a remark in separated values.
 fn is_of_a_tool(text: &str) -> bool {
     let lines: Vec<Line> = numbered(text, clean);
-    let Some(first) = lines
+    let first = lines.iter().position(|line| !line.is_blank());
+    let first_row = lines
         .iter()
-        .position(|line| !line.is_blank() && !line.text.starts_with('#'))
-    else {
-        return false;
-    };
-    READERS
-        .iter()
-        .filter(|(format, _)| !matches!(format, Format::Table | Format::KeyValue | Format::Columns))
-        .any(|(_, read)| read(&lines[first..]).is_some())
+        .position(|line| !line.is_blank() && !line.text.starts_with('#'));
+    first.into_iter().chain(first_row).any(|from| {
+        READERS
+            .iter()
+            .filter(|(format, _)| {
+                !matches!(format, Format::Table | Format::KeyValue | Format::Columns)
+            })
+            .any(|(_, read)| read(&lines[from..]).is_some())
+    })
 }
 
-/// The blocks of a text that is JSON: one value, or one per line.
+/// Reads a text that is JSON into `document`: one value, or one per line. False when it is none.
 fn as_json(
     text: &str,
     name: &str,
     options: &ReadOptions,
-) -> Result<Option<Vec<Block>>, ResultsError> {
+    document: &mut Document,
+) -> Result<bool, ResultsError> {
     let wants = matches!(
         options.format,
         Some(Format::Json | Format::HyperfineJson | Format::Results)
     );
     let start = text.trim_start();
-    if options.format.is_some() && !wants {
-        return Ok(None);
+    if options.format.is_some_and(|format| !json::is_json(format)) {
+        return Ok(false);
     }
     if !wants && !start.starts_with(['{', '[']) {
-        return Ok(None);
+        return Ok(false);
+    }
+    if !wants && is_json_counter(start.lines().next().unwrap_or("").trim()) {
+        // perf stat -j writes such lines between those of what it runs.
+        return Ok(false);
     }
     let value = match serde_json::from_str::<serde_json::Value>(text) {
         Ok(value) => value,
@@ -292,7 +300,7 @@ fn as_json(
                 });
             } else {
                 // `[ 12.3] text` and `[ ID] Interval` begin with a bracket too.
-                return Ok(None);
+                return Ok(false);
             }
         }
     };
@@ -301,14 +309,17 @@ fn as_json(
         .and_then(serde_json::Value::as_str)
         .unwrap_or("");
     if format.starts_with("fairlab-results/") || options.format == Some(Format::Results) {
-        return Ok(Some(own_blocks(crate::from_json(text, name)?)));
+        document.blocks = own_blocks(crate::from_json(text, name)?);
+        return Ok(true);
     }
     match json::read(&value) {
         Some(found) => {
             let last = text.lines().count().max(1);
+            document.notes.extend(found.notes.iter().cloned());
             let mut block = whole(found, &[]);
             block.lines = 1..=last;
-            Ok(Some(vec![block]))
+            document.blocks.push(block);
+            Ok(true)
         }
         None => Err(ResultsError::Input {
             name: name.to_owned(),

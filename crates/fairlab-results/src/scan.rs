@@ -2,7 +2,7 @@
 
 use crate::document::{Block, Document, Leftover};
 use crate::format::Format;
-use crate::formats::{Found, READERS};
+use crate::formats::{Found, READERS, is_interval_heading};
 use crate::labels::{self, command, is_label, is_repetition, setting, tidy};
 use crate::text::Line;
 
@@ -17,7 +17,9 @@ pub(crate) fn scan(lines: &[Line], only: Option<Format>, document: &mut Document
         }
         // `# tbench -t 20 1` is no row of figures.
         if let Some(prompt) = line.trimmed().strip_prefix(['#', '$'])
-            && let Some(command) = command(line.trimmed()).filter(|_| !prompt.contains(" Running "))
+            && !prompt.contains(" Running ")
+            && !is_interval_heading(line.trimmed())
+            && let Some(command) = command(line.trimmed())
         {
             walk.command = Some(command);
             at += 1;
@@ -91,6 +93,7 @@ impl Walk {
             self.talk(&found, first, last, document);
             return;
         }
+        note(document, found.notes);
         let better = self.take_labels(document);
         let mut block = Block {
             format: found.format,
@@ -189,6 +192,15 @@ impl Walk {
             }
         }
         document.leftovers = merged;
+    }
+}
+
+/// Adds remarks, each of them once.
+fn note(document: &mut Document, notes: Vec<String>) {
+    for note in notes {
+        if !document.notes.contains(&note) {
+            document.notes.push(note);
+        }
     }
 }
 

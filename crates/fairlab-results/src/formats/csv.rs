@@ -3,11 +3,13 @@
 use crate::document::Measure;
 use crate::format::Format;
 use crate::labels::is_variant;
-use crate::model::{Data, Figures};
 use crate::number::number;
 use crate::text::{Commas, Line, plain_numbers};
 
 use super::Found;
+use super::grid::{self, Grid};
+use super::key_value::by_unit;
+use super::table::direction;
 
 /// The separator of `lines`, when they are separated values: every line has as many of it, and at
 /// least one.
@@ -60,7 +62,6 @@ pub(crate) fn read(lines: &[Line], separator: char, column: Option<usize>) -> Op
         .filter(|line| !line.is_blank() && !line.text.starts_with('#'))
         .map(|line| (line.number, fields(&line.text, separator)))
         .collect();
-    let width = rows.iter().map(|(_, fields)| fields.len()).max()?;
     let is_number = |field: &String| value(field, separator).is_some();
     let header: Option<Vec<String>> = match rows.first() {
         Some((_, first)) if !first.iter().any(is_number) && rows.len() > 1 => {
@@ -68,15 +69,46 @@ pub(crate) fn read(lines: &[Line], separator: char, column: Option<usize>) -> Op
         }
         _ => None,
     };
+    let has_header = header.is_some();
+    let grid = Grid {
+        title: None,
+        headings: header.unwrap_or_default(),
+        rows,
+    };
+    let known = (has_header && column.is_none())
+        .then(|| grid::read(&grid))
+        .flatten();
+    let found = match known {
+        Some(found) => found,
+        None => of_rows(&grid, separator, column)?,
+    };
+    Some(Found {
+        lines: lines.len(),
+        ..found
+    })
+}
+
+/// A table of another form that has cells.
+pub(super) fn of_grid(grid: &Grid) -> Option<Found> {
+    // No cell holds this separator, so that a comma may be a decimal sign.
+    of_rows(grid, '|', None).map(|found| Found {
+        format: Format::Markdown,
+        ..found
+    })
+}
+
+/// Columns of names say which row it is, columns of numbers are its figures.
+fn of_rows(grid: &Grid, separator: char, column: Option<usize>) -> Option<Found> {
+    let rows = &grid.rows;
+    let header = (!grid.headings.is_empty()).then_some(&grid.headings);
+    let width = rows.iter().map(|(_, fields)| fields.len()).max()?;
+    let is_number = |field: &String| value(field, separator).is_some();
     let title = |at: usize| -> String {
-        match header.as_ref().and_then(|header| header.get(at)) {
+        match header.and_then(|header| header.get(at)) {
             Some(name) if !name.is_empty() => name.clone(),
             _ => format!("column {}", at + 1),
         }
     };
-    if let Some(found) = header.as_ref().and_then(|header| hyperfine(header, &rows)) {
-        return Some(Found::new(Format::Hyperfine, lines.len(), found));
-    }
     let numeric: Vec<bool> = (0..width)
         .map(|at| {
             let mut cells = rows
@@ -91,7 +123,9 @@ pub(crate) fn read(lines: &[Line], separator: char, column: Option<usize>) -> Op
     let is_load = |at: usize| {
         header.is_some() && numeric.iter().filter(|n| **n).count() > 1 && is_load(&title(at))
     };
+    let unit = (0..width).find(|&at| !numeric[at] && title(at) == "unit");
     let ids: Vec<usize> = (0..width)
+        .filter(|&at| Some(at) != unit)
         .filter(|&at| !numeric[at] || is_load(at) || is_variant_heading(&title(at)))
         .collect();
     let figures: Vec<usize> = (0..width)
@@ -109,7 +143,12 @@ pub(crate) fn read(lines: &[Line], separator: char, column: Option<usize>) -> Op
     let columns_are_variants =
         variant.is_none() && figures.iter().any(|&at| is_variant(&title(at)));
     let mut measures = Vec::new();
-    for (line, fields) in &rows {
+    // Beside a column of units, the columns of figures are series, as in our own tables.
+    let columns_are_variants = columns_are_variants || (unit.is_some() && variant.is_none());
+    for (line, fields) in rows {
+        let unit = unit
+            .and_then(|at| fields.get(at))
+            .map_or("", String::as_str);
         let mut name: Vec<String> = Vec::new();
         for &at in ids.iter().filter(|at| Some(**at) != variant) {
             let Some(field) = fields.get(at) else {
@@ -135,7 +174,8 @@ pub(crate) fn read(lines: &[Line], separator: char, column: Option<usize>) -> Op
                 (false, false) if figures.len() == 1 && header.is_none() => name.clone(),
                 (false, false) => format!("{name} {title}"),
             };
-            let mut measure = Measure::value(*line, row, "", None, value);
+            let better = by_unit(unit).or_else(|| direction(&row));
+            let mut measure = Measure::value(*line, row, unit, better, value);
             measure.column = if columns_are_variants {
                 Some(title)
             } else {
@@ -144,34 +184,7 @@ pub(crate) fn read(lines: &[Line], separator: char, column: Option<usize>) -> Op
             measures.push(measure);
         }
     }
-    (!measures.is_empty()).then(|| Found::new(Format::Csv, lines.len(), measures))
-}
-
-/// hyperfine's own export, in seconds.
-fn hyperfine(header: &[String], rows: &[(usize, Vec<String>)]) -> Option<Vec<Measure>> {
-    let place = |name: &str| header.iter().position(|column| column == name);
-    let (command, mean, stddev) = (place("command")?, place("mean")?, place("stddev")?);
-    let (median, min, max) = (place("median")?, place("min")?, place("max")?);
-    let measures = rows.iter().map(|(line, fields)| {
-        let get = |at: usize| fields.get(at).and_then(|field| number(field));
-        let data = Data::Figures(Figures {
-            n: None,
-            min: get(min),
-            max: get(max),
-            median: get(median),
-            mean: Some(get(mean)?),
-            stddev: get(stddev),
-        });
-        let measure = Measure::value(
-            *line,
-            "time",
-            "s",
-            Some(fairlab_stats::Direction::LowerIsBetter),
-            0.0,
-        );
-        Some(Measure { data, ..measure }.in_column(fields.get(command)?))
-    });
-    measures.collect()
+    (!measures.is_empty()).then(|| Found::new(Format::Csv, 1, measures))
 }
 
 /// The heading over the names of variants, which may look like numbers (`6.12`).

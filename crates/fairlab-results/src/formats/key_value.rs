@@ -50,10 +50,20 @@ fn pairs(line: &Line) -> Option<Vec<Measure>> {
     (!measures.is_empty()).then_some(measures)
 }
 
-/// `NAME: NUMBER [UNIT]` and nothing else.
+/// `NAME: NUMBER [UNIT]` and nothing else. Names and values may hold colons (`2026:11:30`), so that
+/// a colon counts when a blank follows it, where there is such a one.
 fn colon(line: &Line) -> Option<Vec<Measure>> {
     let text = line.trimmed();
+    if text.contains(": ") {
+        return text
+            .match_indices(": ")
+            .find_map(|(at, _)| named(line.number, &text[..at], &text[at + 1..]));
+    }
     let (name, rest) = text.rsplit_once(':')?;
+    named(line.number, name, rest)
+}
+
+fn named(line: usize, name: &str, rest: &str) -> Option<Vec<Measure>> {
     let name = name.trim().trim_start_matches(['-', '*', '#']).trim();
     let words: Vec<&str> = rest.split_whitespace().collect();
     let (value, unit) = match words.as_slice() {
@@ -71,13 +81,7 @@ fn colon(line: &Line) -> Option<Vec<Measure>> {
         return None;
     }
     let better = by_unit(&unit);
-    Some(vec![Measure::value(
-        line.number,
-        name,
-        unit,
-        better,
-        value.value,
-    )])
+    Some(vec![Measure::value(line, name, unit, better, value.value)])
 }
 
 fn is_name(name: &str) -> bool {
@@ -131,7 +135,7 @@ fn is_unit(word: &str) -> bool {
 }
 
 /// Times are better when lower, rates when higher.
-fn by_unit(unit: &str) -> Option<Direction> {
+pub(super) fn by_unit(unit: &str) -> Option<Direction> {
     if unit.ends_with("/s") || unit.ends_with("/sec") {
         Some(HigherIsBetter)
     } else if matches!(

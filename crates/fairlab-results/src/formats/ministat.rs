@@ -145,23 +145,21 @@ struct Row {
 impl Row {
     fn of(line: &Line) -> Option<Self> {
         let words = line.words();
-        // The label may be several words, or none; the six numbers are in one piece.
-        let from = (0..words.len()).find(|&from| {
-            words
-                .get(from..from + COLUMNS.len())
-                .is_some_and(|words| words.iter().all(|word| printed(word).is_some()))
+        // The label may be several words, some of them numbers (`sleep 0.1`), or none; the six
+        // numbers are in one piece.
+        let (from, values) = (0..words.len()).find_map(|from| {
+            let six: Option<Vec<Printed>> = words
+                .get(from..from + COLUMNS.len())?
+                .iter()
+                .map(|word| printed(word))
+                .collect();
+            let six = <[Printed; COLUMNS.len()]>::try_from(six?).ok()?;
+            let [n, min, max, median, ..] = six;
+            let is_ordered = min.value <= median.value && median.value <= max.value;
+            let is_count = n.decimals == 0 && n.value >= 1.0 && n.value <= 1e15;
+            (is_ordered && is_count).then_some((from, six))
         })?;
-        let values: Vec<Printed> = words[from..from + COLUMNS.len()]
-            .iter()
-            .filter_map(|word| printed(word))
-            .collect();
-        let [n, min, max, median, average, stddev] = values.as_slice() else {
-            return None;
-        };
-        let is_ordered = min.value <= median.value && median.value <= max.value;
-        if n.decimals > 0 || n.value < 1.0 || n.value > 1e15 || !is_ordered {
-            return None;
-        }
+        let [n, min, max, median, average, stddev] = values;
         Some(Self {
             line: line.number,
             label: words[..from].join(" ").trim_end_matches(':').to_owned(),
@@ -172,8 +170,9 @@ impl Row {
                 median: Some(median.value),
                 mean: Some(average.value),
                 stddev: Some(stddev.value),
+                sem: None,
             },
-            average: *average,
+            average,
             stated: words.get(from + COLUMNS.len()).and_then(|word| loose(word)),
         })
     }

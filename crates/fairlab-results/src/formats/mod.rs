@@ -9,6 +9,7 @@ pub(crate) mod columns;
 pub(crate) mod csv;
 mod cyclictest;
 mod ebizzy;
+mod grid;
 mod hackbench;
 mod hyperfine;
 mod iperf;
@@ -17,6 +18,7 @@ mod key_value;
 mod lmbench;
 mod lmbench_summary;
 mod lscpu;
+mod markdown;
 mod ministat;
 mod mmtests;
 mod netperf;
@@ -25,6 +27,10 @@ mod pct_table;
 mod perf_bench;
 mod perf_sched_latency;
 mod perf_stat;
+mod pgbench;
+mod redis_benchmark;
+mod remarks;
+mod rt_app;
 mod schbench;
 mod schedstat;
 mod size;
@@ -34,6 +40,11 @@ mod system_map;
 mod table;
 mod tbench;
 mod time;
+mod unixbench;
+mod vmstat;
+mod wrk;
+
+pub(crate) use perf_stat::{is_interval_heading, is_json_counter};
 
 use crate::document::{Claim, Measure};
 use crate::format::Format;
@@ -50,6 +61,8 @@ pub(crate) struct Found {
     pub measures: Vec<Measure>,
     /// What the text says about them.
     pub claims: Vec<Claim>,
+    /// What a user should know of how they were read.
+    pub notes: Vec<String>,
 }
 
 impl Found {
@@ -59,6 +72,7 @@ impl Found {
             lines,
             measures,
             claims: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -84,6 +98,8 @@ pub(crate) const READERS: &[(Format, Reader)] = &[
     (Format::Cyclictest, cyclictest::read),
     (Format::Sysbench, sysbench::read),
     (Format::Hyperfine, hyperfine::read),
+    (Format::Markdown, markdown::read),
+    (Format::Results, remarks::read),
     (Format::Ministat, ministat::read),
     (Format::Mmtests, mmtests::read),
     (Format::PctTable, pct_table::read),
@@ -91,6 +107,11 @@ pub(crate) const READERS: &[(Format, Reader)] = &[
     (Format::Iperf, iperf::read),
     (Format::Ebizzy, ebizzy::read),
     (Format::StressNg, stress_ng::read),
+    (Format::RtApp, rt_app::read),
+    (Format::Pgbench, pgbench::read),
+    (Format::Wrk, wrk::read),
+    (Format::RedisBenchmark, redis_benchmark::read),
+    (Format::Unixbench, unixbench::read),
     (Format::Time, time::read),
     (Format::Size, size::read),
     (Format::BloatOMeter, bloat_o_meter::read),
@@ -98,6 +119,7 @@ pub(crate) const READERS: &[(Format, Reader)] = &[
     (Format::SystemMap, system_map::read),
     (Format::Schedstat, schedstat::read),
     (Format::Lscpu, lscpu::read),
+    (Format::Vmstat, vmstat::read),
     (Format::Table, table::read),
     (Format::KeyValue, key_value::read),
     (Format::Columns, columns::read),

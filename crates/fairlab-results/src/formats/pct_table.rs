@@ -20,7 +20,12 @@ use crate::text::{Line, words_at};
 
 /// Reads a table with its heading.
 pub(crate) fn read(lines: &[Line]) -> Option<Found> {
-    with_pct(lines).or_else(|| before_after(lines))
+    // Under `diff`, a difference with its percentage is no third variant.
+    let is_diff = lines.first()?.words().last() == Some(&"diff");
+    let first = is_diff.then(|| before_after(lines)).flatten();
+    first
+        .or_else(|| with_pct(lines))
+        .or_else(|| before_after(lines))
 }
 
 fn with_pct(lines: &[Line]) -> Option<Found> {

@@ -27,6 +27,9 @@ pub(crate) fn read(lines: &[Line]) -> Option<Found> {
     if let Some(measure) = average(first) {
         return Some(Found::new(Format::Schbench, 1, vec![measure]));
     }
+    if let Some(measures) = delays(first) {
+        return Some(Found::new(Format::Schbench, 1, measures));
+    }
     let heading = Heading::of(first.trimmed())?;
     let mut measures = Vec::new();
     let mut taken = 1;
@@ -41,7 +44,62 @@ pub(crate) fn read(lines: &[Line]) -> Option<Found> {
         }
         taken = at + 1;
     }
-    (!measures.is_empty()).then(|| Found::new(Format::Schbench, taken, measures))
+    if measures.is_empty() {
+        return None;
+    }
+    if is_interim(first.trimmed(), &heading, &lines[taken..]) {
+        return Some(Found::talk(Format::Schbench, taken));
+    }
+    Some(Found::new(Format::Schbench, taken, measures))
+}
+
+/// Is it a report on the way (`-i`)? The next block of its kind is then of the same run, which has
+/// run for longer and counts these samples again.
+fn is_interim(heading: &str, kind: &Heading, rest: &[Line]) -> bool {
+    let next = rest
+        .iter()
+        .map(Line::trimmed)
+        .find(|text| Heading::of(text).is_some_and(|next| next.name == kind.name));
+    match (runtime(heading), next.and_then(runtime)) {
+        (Some(now), Some(later)) => later > now,
+        _ => false,
+    }
+}
+
+/// 30 of `... percentiles (usec) runtime 30 (s) (41567569 total samples)`.
+fn runtime(heading: &str) -> Option<u64> {
+    let (_, rest) = heading.split_once(" runtime ")?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+/// `sched delay: message 12 (usec) worker 34 (usec)`; a rate on the way says nothing at the end.
+fn delays(line: &Line) -> Option<Vec<Measure>> {
+    let text = line.trimmed();
+    if text.starts_with("current rps: ")
+        || text.starts_with("final rps goal was ")
+        || text.starts_with("setting rps goal ")
+    {
+        return Some(Vec::new());
+    }
+    let words: Vec<&str> = text
+        .strip_prefix("sched delay: ")?
+        .split_whitespace()
+        .collect();
+    let ["message", message, "(usec)", "worker", worker, "(usec)"] = words.as_slice() else {
+        return None;
+    };
+    let row = |what: &str, value: &str| {
+        let name = format!("sched delay {what}");
+        let better = Some(LowerIsBetter);
+        Some(Measure::value(
+            line.number,
+            name,
+            "us",
+            better,
+            number(value)?,
+        ))
+    };
+    Some(vec![row("message", message)?, row("worker", worker)?])
 }
 
 /// What a block is about.

@@ -32,11 +32,20 @@ pub(crate) fn read(lines: &[Line]) -> Option<Found> {
             "Threads started!",
             "Number of threads:",
             "Prime numbers limit:",
+            "Report intermediate results every ",
         ]
         .iter()
         .any(|talk| first.starts_with(talk));
     if is_talk {
         return Some(Found::talk(Format::Sysbench, 1));
+    }
+    if first.starts_with("Running memory speed test with the following options") {
+        // Settings, up to a blank line.
+        let settings = lines.iter().take_while(|line| !line.is_blank()).count();
+        return Some(Found::talk(Format::Sysbench, settings));
+    }
+    if let Some(measures) = interim(lines.first()?) {
+        return Some(Found::new(Format::Sysbench, 1, measures));
     }
     if let Some(measure) = memory(lines.first()?) {
         return Some(Found::new(Format::Sysbench, 1, vec![measure]));
@@ -76,6 +85,7 @@ fn figure(line: &Line, prefix: &str) -> Option<Vec<Measure>> {
     }
     let (value, unit) = match first.strip_suffix('s') {
         Some(seconds) => (number(seconds)?, "s"),
+        None if name.ends_with(" per second") => (number(first)?, "1/s"),
         None => (number(first)?, unit),
     };
     let better = direction(prefix, name);
@@ -115,6 +125,49 @@ fn direction(prefix: &str, name: &str) -> Option<Direction> {
         }
         _ => None,
     }
+}
+
+/// `[ 1s ] thds: 1 eps: 781.84 lat (ms,95%): 9.73`, and `tps` and `qps` of databases: a report of
+/// an interval. Rows of the same name become one with a value per interval.
+fn interim(line: &Line) -> Option<Vec<Measure>> {
+    let (time, rest) = line.trimmed().strip_prefix("[ ")?.split_once("s ] ")?;
+    number(time)?;
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let mut measures = Vec::new();
+    for pair in words.windows(2) {
+        let [name, value] = pair else { continue };
+        let Some(value) = number(value) else { continue };
+        let (name, unit, better) = match *name {
+            "eps:" => (
+                "interval events per second".to_owned(),
+                "1/s",
+                HigherIsBetter,
+            ),
+            "tps:" => (
+                "interval transactions per second".to_owned(),
+                "1/s",
+                HigherIsBetter,
+            ),
+            "qps:" => (
+                "interval queries per second".to_owned(),
+                "1/s",
+                HigherIsBetter,
+            ),
+            // `(ms,95%):`
+            other => {
+                let Some(percentile) = other
+                    .strip_prefix("(ms,")
+                    .and_then(|rest| rest.strip_suffix("%):"))
+                else {
+                    continue;
+                };
+                let name = format!("interval latency {percentile}th percentile");
+                (name, "ms", LowerIsBetter)
+            }
+        };
+        measures.push(Measure::value(line.number, name, unit, Some(better), value));
+    }
+    (!measures.is_empty()).then_some(measures)
 }
 
 /// `102400.00 MiB transferred (9876.54 MiB/sec)`, `Total operations: 123 (456.78 per second)`

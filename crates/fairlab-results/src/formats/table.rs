@@ -267,7 +267,7 @@ fn kind(columns: &[(usize, String)]) -> Format {
 }
 
 /// Which way is better under a heading, where its words say so.
-fn direction(title: &str) -> Option<Direction> {
+pub(super) fn direction(title: &str) -> Option<Direction> {
     let title = title.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| title.contains(word));
     if has(&[

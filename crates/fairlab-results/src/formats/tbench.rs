@@ -103,6 +103,8 @@ fn progress(line: &Line) -> Option<Found> {
     let is_talk = line.trimmed().starts_with("dbench version")
         || line.trimmed().starts_with("Running for ")
         || line.trimmed().ends_with("clients started")
-        || line.trimmed().ends_with("processes prepared for launch");
+        || line.trimmed().contains(" processes prepared for launch")
+        || line.trimmed() == "releasing clients"
+        || matches!(words.as_slice(), [clients, "cleanup", _, "sec"] if number(clients).is_some());
     (is_progress || is_talk).then(|| Found::talk(Format::Tbench, 1))
 }

@@ -59,17 +59,24 @@ fn seconds(text: &str) -> Option<f64> {
 /// `0.01user 0.00system 0:00.01elapsed 98%CPU (0avgtext+0avgdata 1234maxresident)k`
 fn gnu(line: &Line) -> Option<Vec<Measure>> {
     let words = line.words();
-    if words.len() == 2
-        && words
-            .iter()
-            .all(|w| w.contains("inputs+") || w.contains("pagefaults"))
+    // `0inputs+0outputs (0major+70minor)pagefaults 0swaps`
+    if let [io, faults, swaps] = words.as_slice()
+        && io.ends_with("outputs")
+        && swaps.ends_with("swaps")
     {
-        return Some(Vec::new());
+        let (major, minor) = faults
+            .strip_prefix('(')?
+            .strip_suffix("minor)pagefaults")?
+            .split_once("major+")?;
+        return Some(vec![
+            measure(line, "major faults", "", number(major)?),
+            measure(line, "minor faults", "", number(minor)?),
+        ]);
     }
-    let [user, system, elapsed, ..] = words.as_slice() else {
+    let [user, system, elapsed, rest @ ..] = words.as_slice() else {
         return None;
     };
-    Some(vec![
+    let mut measures = vec![
         measure(line, "user", "s", number(user.strip_suffix("user")?)?),
         measure(line, "sys", "s", number(system.strip_suffix("system")?)?),
         measure(
@@ -78,13 +85,24 @@ fn gnu(line: &Line) -> Option<Vec<Measure>> {
             "s",
             seconds(elapsed.strip_suffix("elapsed")?)?,
         ),
-    ])
+    ];
+    for word in rest {
+        let resident = word
+            .strip_suffix("maxresident)k")
+            .and_then(|rest| number(rest.rsplit_once('+').map_or(rest, |(_, last)| last)));
+        if let Some(percent) = word.strip_suffix("%CPU").and_then(number) {
+            measures.push(Measure::value(line.number, "CPU", "%", None, percent));
+        } else if let Some(resident) = resident {
+            measures.push(measure(line, "max resident", "kB", resident));
+        }
+    }
+    Some(measures)
 }
 
 /// `make -j8  10.1s user 2.3s system 98% cpu 1:02.34 total`
 fn zsh(line: &Line) -> Option<Vec<Measure>> {
     let words = line.words();
-    let (tail, _) = (words.len().checked_sub(8)?, ());
+    let tail = words.len().checked_sub(8)?;
     let [user, "user", system, "system", _, "cpu", total, "total"] = words.get(tail..)? else {
         return None;
     };
@@ -95,32 +113,104 @@ fn zsh(line: &Line) -> Option<Vec<Measure>> {
     ])
 }
 
-/// Lines of `time -v`.
+/// Lines of `time -v`: label, row, unit, and whether less of it is better.
+const VERBOSE: [(&str, &str, &str, bool); 22] = [
+    ("User time (seconds)", "user", "s", true),
+    ("System time (seconds)", "sys", "s", true),
+    ("Percent of CPU this job got", "CPU", "%", false),
+    (
+        "Elapsed (wall clock) time (h:mm:ss or m:ss)",
+        "real",
+        "s",
+        true,
+    ),
+    (
+        "Average shared text size (kbytes)",
+        "average shared text",
+        "kB",
+        true,
+    ),
+    (
+        "Average unshared data size (kbytes)",
+        "average unshared data",
+        "kB",
+        true,
+    ),
+    ("Average stack size (kbytes)", "average stack", "kB", true),
+    ("Average total size (kbytes)", "average total", "kB", true),
+    (
+        "Maximum resident set size (kbytes)",
+        "max resident",
+        "kB",
+        true,
+    ),
+    (
+        "Average resident set size (kbytes)",
+        "average resident",
+        "kB",
+        true,
+    ),
+    (
+        "Major (requiring I/O) page faults",
+        "major faults",
+        "",
+        true,
+    ),
+    (
+        "Minor (reclaiming a frame) page faults",
+        "minor faults",
+        "",
+        true,
+    ),
+    (
+        "Voluntary context switches",
+        "voluntary context switches",
+        "",
+        true,
+    ),
+    (
+        "Involuntary context switches",
+        "involuntary context switches",
+        "",
+        true,
+    ),
+    ("Swaps", "swaps", "", true),
+    ("File system inputs", "file system inputs", "", true),
+    ("File system outputs", "file system outputs", "", true),
+    ("Socket messages sent", "socket messages sent", "", false),
+    (
+        "Socket messages received",
+        "socket messages received",
+        "",
+        false,
+    ),
+    ("Signals delivered", "signals delivered", "", false),
+    ("Page size (bytes)", "page size", "bytes", false),
+    ("Exit status", "exit status", "", false),
+];
+
+/// A line of `time -v`.
 fn verbose(line: &Line) -> Option<Vec<Measure>> {
-    const NAMES: [(&str, &str, &str); 7] = [
-        ("User time (seconds)", "user", "s"),
-        ("System time (seconds)", "sys", "s"),
-        ("Maximum resident set size (kbytes)", "max resident", "kB"),
-        (
-            "Voluntary context switches",
-            "voluntary context switches",
-            "",
-        ),
-        (
-            "Involuntary context switches",
-            "involuntary context switches",
-            "",
-        ),
-        ("Minor (reclaiming a frame) page faults", "minor faults", ""),
-        ("Major (requiring I/O) page faults", "major faults", ""),
-    ];
     let text = line.trimmed();
-    if let Some(rest) = text.strip_prefix("Elapsed (wall clock) time (h:mm:ss or m:ss):") {
-        return Some(vec![measure(line, "real", "s", seconds(rest.trim())?)]);
+    if text.starts_with("Command being timed: ") || text.starts_with("Command exited with ") {
+        return Some(Vec::new());
     }
+    // The label of the elapsed time holds colons, and so does its value.
     let (label, rest) = text.rsplit_once(": ")?;
-    let (_, name, unit) = NAMES.iter().find(|(known, _, _)| *known == label)?;
-    Some(vec![measure(line, name, unit, number(rest.trim())?)])
+    let (_, name, unit, is_cost) = VERBOSE.iter().find(|(known, ..)| *known == label)?;
+    let value = match *name {
+        "real" => seconds(rest.trim())?,
+        "CPU" => number(rest.trim().strip_suffix('%')?)?,
+        _ => number(rest.trim())?,
+    };
+    let better = is_cost.then_some(LowerIsBetter);
+    Some(vec![Measure::value(
+        line.number,
+        *name,
+        *unit,
+        better,
+        value,
+    )])
 }
 
 /// `Elapsed Time 100.1 (1.2)`, with the standard deviation.

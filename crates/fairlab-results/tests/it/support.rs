@@ -2,11 +2,33 @@
 
 use std::path::PathBuf;
 
-use fairlab_results::{Data, Document, ReadOptions, Results, read_bytes, read_file};
+use fairlab_results::{
+    Data, Document, Figures, Measure, ReadOptions, Results, read_bytes, read_file,
+};
 
 /// Reads `text` with default options.
 pub fn read(text: &str) -> Document {
     read_bytes(text.as_bytes(), "text", &ReadOptions::default()).unwrap()
+}
+
+/// Reads `text`, all of which is of the format `kind`.
+pub fn one(text: &str, kind: &str) -> Document {
+    let document = read(text);
+    assert_eq!(kinds(&document), [kind], "{document:?}");
+    document
+}
+
+/// All figures, in order.
+pub fn rows(document: &Document) -> Vec<&Measure> {
+    let blocks = document.blocks.iter();
+    blocks.flat_map(|block| &block.measures).collect()
+}
+
+/// What is known of the first row called `name`.
+pub fn figures(document: &Document, name: &str) -> Figures {
+    let rows = rows(document);
+    let row = rows.iter().find(|row| row.name == name);
+    row.unwrap_or_else(|| panic!("no {name}")).data.figures()
 }
 
 /// The names of the formats found, in order, each once in a row.

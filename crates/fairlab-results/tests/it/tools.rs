@@ -3,13 +3,7 @@
 
 use fairlab_results::{By, ReadOptions, Results, assemble, read_bytes};
 
-use crate::support::{check, kinds, read, value, values};
-
-fn one(text: &str, kind: &str) -> fairlab_results::Document {
-    let document = read(text);
-    assert_eq!(kinds(&document), [kind], "{document:?}");
-    document
-}
+use crate::support::{check, one, read, value, values};
 
 #[test]
 fn quoted_coloured_stamped_lines_are_read() {

@@ -150,6 +150,7 @@ fn side(side: &Side) -> Value {
         median,
         mean,
         stddev,
+        sem,
     } = side.figures;
     json!({
         "value": side.value,
@@ -160,5 +161,6 @@ fn side(side: &Side) -> Value {
         "median": median,
         "mean": mean,
         "stddev": stddev,
+        "sem": sem,
     })
 }

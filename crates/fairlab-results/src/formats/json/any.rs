@@ -1,50 +1,17 @@
-//! JSON of other tools: hyperfine's, and numbers in any arrangement.
+//! Numbers in any arrangement, each named by its path.
 
-use fairlab_stats::Direction::LowerIsBetter;
 use serde_json::{Map, Value};
 
-use super::Found;
 use crate::document::Measure;
 use crate::format::Format;
-use crate::model::{Data, Figures};
+use crate::formats::Found;
+use crate::model::Data;
 
-/// The figures in `value`, each named by its path.
-pub(crate) fn read(value: &Value) -> Option<Found> {
-    if let Some(measures) = hyperfine(value) {
-        return Some(Found::new(Format::HyperfineJson, 1, measures));
-    }
+/// All numbers in `value`.
+pub(super) fn read(value: &Value) -> Option<Found> {
     let mut measures = Vec::new();
     collect(value, "", &mut measures);
     (!measures.is_empty()).then(|| Found::new(Format::Json, 1, measures))
-}
-
-/// `{"results": [{"command": "...", "times": [...], "mean": ...}]}`, in seconds.
-fn hyperfine(value: &Value) -> Option<Vec<Measure>> {
-    let results = value.get("results")?.as_array()?;
-    let measures = results.iter().map(|result| {
-        let command = result.get("command")?.as_str()?;
-        let get = |name: &str| result.get(name).and_then(Value::as_f64);
-        let times: Option<Vec<f64>> = result
-            .get("times")
-            .and_then(Value::as_array)
-            .map(|times| times.iter().filter_map(Value::as_f64).collect());
-        let data = match times {
-            Some(times) if !times.is_empty() => Data::Values(times),
-            _ => Data::Figures(Figures {
-                n: None,
-                min: get("min"),
-                max: get("max"),
-                median: get("median"),
-                mean: Some(get("mean")?),
-                stddev: get("stddev"),
-            }),
-        };
-        let measure = Measure::value(1, "time", "s", Some(LowerIsBetter), 0.0);
-        Some(Measure { data, ..measure }.in_column(command))
-    });
-    measures
-        .collect::<Option<Vec<_>>>()
-        .filter(|m| !m.is_empty())
 }
 
 /// Appends what `value` holds. The depth is that of the text, which the JSON reader limits.
