@@ -5,9 +5,10 @@
 //!                                  process_tree, system_info, compressed_packets, ... } }
 //! ```
 //!
-//! Bundles of one CPU are in time order, and those of different CPUs follow each other as the tracing
-//! service emptied the buffers. So a first pass notes where each CPU's bundles are, and the second
-//! reads them side by side. Numbers of fields are those of `protos/perfetto/trace/`.
+//! Events within a bundle are in time order. Bundles follow each other as the tracing service emptied the
+//! buffers, and when several data sources read a CPU's buffer (one its switches, another its idle
+//! states), those of one lie behind those of the other. So a first pass notes where the bundles of each
+//! CPU and source are and when they begin, and the second reads all of them side by side. Numbers of fields are those of `protos/perfetto/trace/`.
 
 mod bundle;
 mod compact;
@@ -72,7 +73,7 @@ pub(crate) fn open(source: &Source, ctx: &mut Context) -> Result<Opened, OpenErr
     let streams = index
         .bundles
         .into_iter()
-        .map(|(cpu, places)| {
+        .map(|((cpu, _), places)| {
             BundleStream::new(
                 unpacked.as_ref().unwrap_or(source).clone(),
                 cpu,

@@ -36,10 +36,35 @@ pub(super) struct FileStream {
     next_packet: u64,
     clock: ClockValue,
     frequency: u64,
-    is_new_kernel: bool,
+    dialect: Dialect,
     /// By stream and CPU: how many events had been discarded.
     discarded: BTreeMap<(u64, u32), u64>,
     last_time: u64,
+}
+
+/// What the numbers of a recording mean.
+#[derive(Clone, Copy, Debug)]
+struct Dialect {
+    /// States of tasks are those of 4.14 and later.
+    is_new_kernel: bool,
+    /// Priorities are less by that of the highest nice value, as LTTng writes them.
+    has_lttng_prio: bool,
+}
+
+impl Dialect {
+    /// The kernel's priority.
+    ///
+    /// # Source
+    /// lttng-modules 2.x `instrumentation/events/lttng-module/sched.h`: `p->prio - MAX_RT_PRIO`.
+    fn prio(self, number: i64) -> i64 {
+        const FIRST_NICE: i64 = 100;
+        const NICE_VALUES: i64 = 40;
+        if self.has_lttng_prio && number < NICE_VALUES {
+            number.saturating_add(FIRST_NICE)
+        } else {
+            number
+        }
+    }
 }
 
 /// What to do with events, by stream and number.
@@ -284,7 +309,13 @@ impl FileStream {
                 .clocks
                 .first()
                 .map_or(1_000_000_000, |clock| clock.frequency),
-            is_new_kernel: state::is_new_kernel(release),
+            dialect: Dialect {
+                is_new_kernel: state::is_new_kernel(release),
+                has_lttng_prio: trace
+                    .env
+                    .iter()
+                    .any(|(key, value)| key == "tracer_name" && value.starts_with("lttng")),
+            },
             discarded: BTreeMap::new(),
             last_time: 0,
             trace,
@@ -421,7 +452,7 @@ impl FileStream {
             clock: self.clock,
             scope: Vec::new(),
         };
-        let decoded = decode_event(&mut decoder, &packet, &self.events, self.is_new_kernel, ctx);
+        let decoded = decode_event(&mut decoder, &packet, &self.events, self.dialect, ctx);
         let Some(mut decoded) = decoded else {
             let at = packet.start + base;
             self.problem(
@@ -458,7 +489,7 @@ fn decode_event<'a>(
     decoder: &mut Decoder<'a>,
     packet: &'a Packet,
     events: &'a BTreeMap<(u64, u64), EventPlan>,
-    is_new_kernel: bool,
+    dialect: Dialect,
     ctx: &mut Context,
 ) -> Option<Option<RawEvent>> {
     let mut id = 0;
@@ -490,9 +521,13 @@ fn decode_event<'a>(
                 let read = decoder.read(kind, name)?;
                 match (role, read) {
                     (Some(Role::A), Read::Number(number)) => parts.a = number,
-                    (Some(Role::APrio), Read::Number(number)) => parts.a_prio = number,
+                    (Some(Role::APrio), Read::Number(number)) => {
+                        parts.a_prio = dialect.prio(number)
+                    }
                     (Some(Role::B), Read::Number(number)) => parts.b = number,
-                    (Some(Role::BPrio), Read::Number(number)) => parts.b_prio = number,
+                    (Some(Role::BPrio), Read::Number(number)) => {
+                        parts.b_prio = dialect.prio(number)
+                    }
                     (Some(Role::First), Read::Number(number)) => parts.first = number,
                     (Some(Role::Second), Read::Number(number)) => parts.second = number,
                     (Some(Role::Cpu), Read::Number(number)) => cpu = number as u32,
@@ -515,7 +550,7 @@ fn decode_event<'a>(
         return Some(None);
     };
     if known == Known::Switch {
-        parts.state = state::from_number(parts.first as u64, is_new_kernel);
+        parts.state = state::from_number(parts.first as u64, dialect.is_new_kernel);
     }
     let (a, b) = (assemble::pid(parts.a), assemble::pid(parts.b));
     if let Some(comm) = a_comm.filter(|_| a != 0 && a != NONE) {

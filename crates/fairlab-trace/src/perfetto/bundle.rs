@@ -10,10 +10,10 @@ use crate::raw::RawEvent;
 use crate::source::Source;
 
 /// Fields of `FtraceEventBundle`.
-mod bundle_field {
-    pub(super) const EVENT: u32 = 2;
-    pub(super) const LOST_EVENTS: u32 = 3;
-    pub(super) const COMPACT_SCHED: u32 = 4;
+pub(super) mod bundle_field {
+    pub const EVENT: u32 = 2;
+    pub const LOST_EVENTS: u32 = 3;
+    pub const COMPACT_SCHED: u32 = 4;
 }
 
 /// Reads the bundles of one CPU.

@@ -12,18 +12,18 @@ use crate::raw::{NO_PRIO, NONE, RawEvent, RawKind};
 use crate::state;
 
 /// Fields of `CompactSched`.
-mod field {
-    pub(super) const SWITCH_TIMESTAMP: u32 = 1;
-    pub(super) const SWITCH_PREV_STATE: u32 = 2;
-    pub(super) const SWITCH_NEXT_PID: u32 = 3;
-    pub(super) const SWITCH_NEXT_PRIO: u32 = 4;
-    pub(super) const INTERN_TABLE: u32 = 5;
-    pub(super) const SWITCH_NEXT_COMM: u32 = 6;
-    pub(super) const WAKING_TIMESTAMP: u32 = 7;
-    pub(super) const WAKING_PID: u32 = 8;
-    pub(super) const WAKING_TARGET_CPU: u32 = 9;
-    pub(super) const WAKING_PRIO: u32 = 10;
-    pub(super) const WAKING_COMM: u32 = 11;
+pub(super) mod field {
+    pub const SWITCH_TIMESTAMP: u32 = 1;
+    pub const SWITCH_PREV_STATE: u32 = 2;
+    pub const SWITCH_NEXT_PID: u32 = 3;
+    pub const SWITCH_NEXT_PRIO: u32 = 4;
+    pub const INTERN_TABLE: u32 = 5;
+    pub const SWITCH_NEXT_COMM: u32 = 6;
+    pub const WAKING_TIMESTAMP: u32 = 7;
+    pub const WAKING_PID: u32 = 8;
+    pub const WAKING_TARGET_CPU: u32 = 9;
+    pub const WAKING_PRIO: u32 = 10;
+    pub const WAKING_COMM: u32 = 11;
 }
 
 /// Decodes the tables of one CPU, bundle after bundle.

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 
+use super::bundle::bundle_field;
+use super::compact::field;
+use super::proto::Packed;
 use super::{Fields, Value};
 use crate::context::Context;
 use crate::error::OpenError;
@@ -22,6 +25,7 @@ const MOST_CPUS: u64 = 1 << 14;
 mod packet_field {
     pub(super) const FTRACE_EVENTS: u32 = 1;
     pub(super) const PROCESS_TREE: u32 = 2;
+    pub(super) const SEQUENCE: u32 = 10;
     pub(super) const PREVIOUS_PACKET_DROPPED: u32 = 42;
     pub(super) const SYSTEM_INFO: u32 = 45;
     pub(super) const COMPRESSED_PACKETS: u32 = 50;
@@ -32,11 +36,14 @@ mod packet_field {
 pub(super) struct Place {
     pub offset: u64,
     pub len: u32,
+    /// The time of its first event; 0 when it has none.
+    pub time: u64,
 }
 
 /// What the first pass found.
 pub(super) struct Index {
-    pub bundles: BTreeMap<u32, Vec<Place>>,
+    /// By CPU and by who wrote them: each data source that reads a CPU's buffer goes through its time.
+    pub bundles: BTreeMap<(u32, u64), Vec<Place>>,
     pub metadata: Metadata,
     /// Do states of tasks have the bits of 4.14 and later?
     pub is_new_kernel: bool,
@@ -185,6 +192,7 @@ impl Index {
         let mut dropped = 0u64;
         let mut nested = 0u64;
         walk(source, ctx, |offset, packet, ctx| {
+            let sequence = number_of(packet, packet_field::SEQUENCE).unwrap_or(0);
             for field in Fields::new(packet) {
                 let Some((number, value)) = field else {
                     // A packet that is cut off has been told already; others are told with their bundle.
@@ -194,7 +202,7 @@ impl Index {
                     (packet_field::FTRACE_EVENTS, Value::Bytes(bundle)) => {
                         // Both are parts of the same bytes.
                         let inner = bundle.as_ptr() as usize - packet.as_ptr() as usize;
-                        index.bundle(offset + inner as u64, bundle);
+                        index.bundle(offset + inner as u64, sequence, bundle);
                     }
                     (packet_field::PROCESS_TREE, Value::Bytes(tree)) => process_tree(tree, ctx),
                     (packet_field::SYSTEM_INFO, Value::Bytes(info)) => index.system_info(info),
@@ -220,12 +228,16 @@ impl Index {
             ctx.ledger
                 .note("the trace has no ftrace events (no data source `linux.ftrace`)");
         }
+        for places in index.bundles.values_mut() {
+            // Equal times stay as they were.
+            places.sort_by_key(|place| place.time);
+        }
         let release = index.metadata.kernel_release.as_deref();
         index.is_new_kernel = state::is_new_kernel(release);
         index
     }
 
-    fn bundle(&mut self, offset: u64, bundle: &[u8]) {
+    fn bundle(&mut self, offset: u64, sequence: u64, bundle: &[u8]) {
         // The CPU is not written when it is 0 by some writers.
         let mut cpu = 0;
         for field in Fields::new(bundle) {
@@ -249,13 +261,14 @@ impl Index {
                 None => break,
             }
         }
+        let time = first_time(bundle);
         if let Ok(len) = u32::try_from(bundle.len())
             && cpu < MOST_CPUS
         {
             self.bundles
-                .entry(cpu as u32)
+                .entry((cpu as u32, sequence))
                 .or_default()
-                .push(Place { offset, len });
+                .push(Place { offset, len, time });
         }
     }
 
@@ -284,6 +297,40 @@ impl Index {
             }
         }
     }
+}
+
+/// The first number called `wanted` in a message.
+fn number_of(message: &[u8], wanted: u32) -> Option<u64> {
+    let mut fields = Fields::new(message).flatten();
+    fields.find_map(|(number, value)| match value {
+        Value::Number(found) if number == wanted => Some(found),
+        _ => None,
+    })
+}
+
+/// The time of the first event of a bundle, in the plain or in the compact form.
+fn first_time(bundle: &[u8]) -> u64 {
+    let mut first = u64::MAX;
+    for (number, value) in Fields::new(bundle).flatten() {
+        match (number, value) {
+            (bundle_field::EVENT, Value::Bytes(event)) => {
+                // They are in order, so the first one will do.
+                return number_of(event, 1).unwrap_or(0).min(first);
+            }
+            (bundle_field::COMPACT_SCHED, Value::Bytes(compact)) => {
+                for (number, value) in Fields::new(compact).flatten() {
+                    if let (field::SWITCH_TIMESTAMP | field::WAKING_TIMESTAMP, Value::Bytes(times)) =
+                        (number, value)
+                        && let Some(time) = Packed(times).next()
+                    {
+                        first = first.min(time);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if first == u64::MAX { 0 } else { first }
 }
 
 /// Names of tasks, for those that no event names.

@@ -354,13 +354,28 @@ fn packed(out: &mut Vec<u8>, number: u64, values: &[u64]) {
 /// A Perfetto trace in the compact form; in `zipped` packets if you like.
 pub fn perfetto(is_zipped: bool) -> Vec<u8> {
     use std::io::Write as _;
+    let packets = perfetto_bundles([0, 1, 2, 3]);
+    if !is_zipped {
+        return packets;
+    }
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(&packets).unwrap();
+    let mut packet = Vec::new();
+    field(&mut packet, 50, &encoder.finish().unwrap());
+    let mut out = Vec::new();
+    field(&mut out, 1, &packet);
+    out
+}
+
+/// The bundles of a Perfetto trace in this order; they begin 4 s after one another, in turn on two CPUs.
+pub fn perfetto_bundles(order: [u64; 4]) -> Vec<u8> {
     let mut packets = Vec::new();
-    for part in 0..4u64 {
+    for part in order {
         let count = SWITCHES as usize / 4;
         let mut compact = Vec::new();
         field(&mut compact, 5, b"swapper/1");
         field(&mut compact, 5, b"a ==> b: c");
-        let mut times = vec![1_000_000 + part * 1_000_000];
+        let mut times = vec![1_000_000 + part * 4_000_000_000];
         times.resize(count, 1000);
         let turns: Vec<u64> = (0..count as u64).map(|turn| turn % 2).collect();
         packed(&mut compact, 1, &times);
@@ -380,16 +395,7 @@ pub fn perfetto(is_zipped: bool) -> Vec<u8> {
         field(&mut packet, 1, &bundle);
         field(&mut packets, 1, &packet);
     }
-    if !is_zipped {
-        return packets;
-    }
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(&packets).unwrap();
-    let mut packet = Vec::new();
-    field(&mut packet, 50, &encoder.finish().unwrap());
-    let mut out = Vec::new();
-    field(&mut out, 1, &packet);
-    out
+    packets
 }
 
 fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
@@ -421,13 +427,18 @@ pub fn schedviz() -> Vec<u8> {
 
 /// A CTF trace with fields that are no whole bytes.
 pub fn ctf(order: Order) -> Vec<u8> {
+    ctf_by(order, "x", 120)
+}
+
+/// The same of another tracer, with these priorities.
+pub fn ctf_by(order: Order, tracer: &str, prio: u32) -> Vec<u8> {
     let description = format!(
         "/* CTF 1.8 */ typealias integer {{ size = 32; align = 8; }} := u32;
         typealias integer {{ size = 64; align = 8; }} := u64;
         typealias integer {{ size = 5; align = 1; }} := u5;
         typealias integer {{ size = 27; align = 1; map = clock.c.value; }} := t27;
         trace {{ major = 1; minor = 8; byte_order = {}; packet.header := struct {{ u32 magic; u32 stream_id; }}; }};
-        env {{ kernel_release = \"6.1.0\"; tracer_name = \"x\"; }};
+        env {{ kernel_release = \"6.1.0\"; tracer_name = \"{tracer}\"; }};
         clock {{ name = c; freq = 1000000000; }};
         stream {{ id = 0; packet.context := struct {{ u64 timestamp_begin; u64 content_size; u64 packet_size;
             u64 events_discarded; u32 cpu_id; }};
@@ -461,11 +472,11 @@ pub fn ctf(order: Order) -> Vec<u8> {
         packet.extend([9, 9]);
         packet.extend(b"a ==> b: c\0\0\0\0\0\0");
         order.u32(&mut packet, prev);
-        order.u32(&mut packet, 120);
+        order.u32(&mut packet, prio);
         order.u64(&mut packet, 1);
         packet.extend(b"swapper\0");
         order.u32(&mut packet, next);
-        order.u32(&mut packet, 120);
+        order.u32(&mut packet, prio);
     }
     let bits = packet.len() as u64 * 8;
     let mut sizes = Vec::new();

@@ -5,6 +5,8 @@ mod broken;
 #[allow(clippy::unwrap_used, reason = "a test")]
 mod fixture;
 #[allow(clippy::unwrap_used, reason = "a test")]
+mod odd;
+#[allow(clippy::unwrap_used, reason = "a test")]
 mod recorded;
 #[allow(clippy::unwrap_used, reason = "a test")]
 mod written;
