@@ -8,6 +8,7 @@ mod attr;
 mod features;
 mod header;
 mod record;
+mod rounds;
 mod stream;
 mod unpack;
 

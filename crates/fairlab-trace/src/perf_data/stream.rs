@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::attr::SampleLayout;
 use super::header::Description;
 use super::record;
+use super::rounds::Rounds;
 use super::unpack::Unpacker;
 use crate::context::Context;
 use crate::counts::CountId;
@@ -21,6 +22,8 @@ const LARGEST_RECORD: usize = 1 << 16;
 /// Events that wait for the end of their round. A round is what perf takes from all buffers at one
 /// time; more than this is not put in order.
 const MOST_PENDING: usize = 1_500_000;
+/// Events that are given at once: few enough to stay in the caches until they are used.
+const BATCH: usize = 4096;
 /// Numbers of attributes whose layout is at hand.
 const RECENT: usize = 64;
 /// The size of a record's header.
@@ -32,7 +35,11 @@ pub(super) struct PerfStream {
     unpacker: Unpacker,
     decoder: SampleDecoder,
     /// Events that may still be preceded by others.
-    pending: Vec<RawEvent>,
+    pending: Rounds,
+    /// Up to this time nothing earlier comes any more.
+    sure_to: u64,
+    /// Events that are given even though earlier ones may come, since too many wait.
+    unsure: usize,
     /// Up to this time everything has been seen when the round ends.
     flush_to: u64,
     newest: u64,
@@ -64,7 +71,9 @@ impl PerfStream {
             decoder: SampleDecoder::new(data.name(), &description, ctx),
             piece: Piece::new(data, 0),
             unpacker: Unpacker::new(),
-            pending: Vec::new(),
+            pending: Rounds::default(),
+            sure_to: 0,
+            unsure: 0,
             flush_to: 0,
             newest: 0,
             is_at_end: false,
@@ -244,29 +253,29 @@ fn next_record(bytes: &[u8], endian: Endian) -> Option<(u32, &[u8], usize)> {
 
 impl Stream for PerfStream {
     fn refill(&mut self, ctx: &mut Context, out: &mut Vec<RawEvent>) -> bool {
-        if self.is_at_end {
-            return false;
+        loop {
+            let taken = self.pending.take(self.sure_to, self.unsure, BATCH, out);
+            if taken > 0 {
+                self.unsure = self.unsure.saturating_sub(taken);
+                return true;
+            }
+            if self.is_at_end {
+                return false;
+            }
+            if self.read_round(ctx) {
+                // What was newest when the round before ended is older than anything still to come: each
+                // buffer has been emptied since.
+                self.sure_to = self.flush_to;
+                self.flush_to = self.newest;
+                if self.pending.len() >= MOST_PENDING {
+                    self.unsure = self.pending.len() / 2;
+                }
+            } else {
+                self.is_at_end = true;
+                self.sure_to = u64::MAX;
+                self.decoder.finish(ctx);
+            }
         }
-        let has_more = self.read_round(ctx);
-        // Each buffer is in order, so this merges runs.
-        self.pending.sort_by_key(|event| event.time);
-        if !has_more {
-            self.is_at_end = true;
-            self.decoder.finish(ctx);
-            out.append(&mut self.pending);
-            return false;
-        }
-        // What was newest when the round before ended is older than anything still to come: each
-        // buffer has been emptied since.
-        let mut nr = self
-            .pending
-            .partition_point(|event| event.time <= self.flush_to);
-        if self.pending.len() >= MOST_PENDING {
-            nr = nr.max(self.pending.len() / 2);
-        }
-        self.flush_to = self.newest;
-        out.extend(self.pending.drain(..nr));
-        true
     }
 }
 
