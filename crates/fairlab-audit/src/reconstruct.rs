@@ -52,7 +52,7 @@ use switching::Pulled;
 use task::Task;
 
 pub(crate) use task::Slot;
-pub(crate) use view::Bend;
+pub(crate) use view::{Bend, Scan};
 
 /// Times that no recording tells and that some kernels measure and act upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +61,8 @@ pub struct Assumed {
     pub probe: Nanos,
     /// Looking at one CPU while the balancer gathers statistics.
     pub balance_cpu: Nanos,
-    /// From a request to reschedule to the choice. A CPU that has not switched after that has chosen
-    /// to go on with what it runs.
+    /// From a request to another CPU to reschedule to its choice. A CPU that has not switched after that
+    /// has chosen to go on with what it runs.
     pub resched: Nanos,
 }
 
@@ -129,6 +129,8 @@ pub struct Reconstruction<'a> {
     begin: Timestamp,
     next_tick: u64,
     tick: u64,
+    /// How often a CPU's tick was set going.
+    nr_armed: u64,
     jiffies: u64,
     cpus: PerCpu<Cpu>,
     tasks: Vec<Task>,
@@ -152,6 +154,8 @@ pub struct Reconstruction<'a> {
     /// Tasks that a CPU has pulled, until it is known whether it did because it had nothing left.
     pulled: Vec<Pulled>,
     contradictions: u64,
+    /// Wakeups whose end was not recorded.
+    untold: u64,
     picks: Picks,
 }
 
@@ -182,6 +186,7 @@ impl<'a> Reconstruction<'a> {
             next_tick: 0,
             tick: kernel.tunables.tick_ns().max(1),
             jiffies: 0,
+            nr_armed: 0,
             cpus: PerCpu::from_fn(nr, |id| {
                 let class = FairClass::new(&kernel, config, domains.capacity_orig(id));
                 Cpu::new(class, kernel.tunables.migration_cost_ns)
@@ -204,6 +209,7 @@ impl<'a> Reconstruction<'a> {
             asked: Vec::new(),
             pulled: Vec::new(),
             contradictions: 0,
+            untold: 0,
             picks: Picks::default(),
         }
     }
@@ -225,6 +231,12 @@ impl<'a> Reconstruction<'a> {
     #[must_use]
     pub const fn contradictions(&self) -> u64 {
         self.contradictions
+    }
+
+    /// Wakeups whose end was not recorded, so that they are taken to have gone where the tasks ran next.
+    #[must_use]
+    pub const fn untold(&self) -> u64 {
+        self.untold
     }
 
     /// How well the rebuilt queues foresee who runs next.

@@ -341,7 +341,7 @@ impl BalanceOps for Onlooker<'_> {
                 pending: c.resched,
             };
             let wants = c.class.check_preempt(self.ents, entity, flags, self.now);
-            if c.request(resched.or(wants), self.now) {
+            if c.request(resched.or(wants), self.now + self.assumed.resched) {
                 self.asked.push(dst);
             }
         }

@@ -46,8 +46,10 @@ pub(crate) struct Cpu {
     pub pending: Vec<Slot>,
     /// The request to reschedule that has been made since the last switch.
     pub resched: Resched,
-    /// When it was made.
-    pub asked_at: Timestamp,
+    /// When it has chosen, at the latest.
+    pub chooses_at: Timestamp,
+    /// The place of its next tick among those of all CPUs; none when the tick is stopped.
+    pub tick: Option<u64>,
     /// Since when it is known what it runs.
     pub known_since: Option<Timestamp>,
     /// Since when it has not idled.
@@ -68,7 +70,8 @@ impl Cpu {
             higher_waiting: Vec::new(),
             pending: Vec::new(),
             resched: Resched::None,
-            asked_at: Timestamp::ZERO,
+            chooses_at: Timestamp::ZERO,
+            tick: None,
             known_since: None,
             busy_since: None,
             idle_task: IdleTask::default(),
@@ -95,11 +98,12 @@ impl Cpu {
         self.class.is_sched_idle() && self.nr_running() == self.class.nr_running()
     }
 
-    /// A request to reschedule is made. Says whether it is a new one to do so at once.
-    pub fn request(&mut self, resched: Resched, now: Timestamp) -> bool {
+    /// A request to reschedule is made, which reaches the CPU by `chooses_at`. Says whether it is a new one
+    /// to do so at once.
+    pub fn request(&mut self, resched: Resched, chooses_at: Timestamp) -> bool {
         let is_new = resched == Resched::Now && self.resched != Resched::Now;
         if is_new {
-            self.asked_at = now;
+            self.chooses_at = chooses_at;
         }
         self.resched = self.resched.or(resched);
         is_new

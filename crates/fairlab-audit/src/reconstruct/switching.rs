@@ -56,6 +56,7 @@ impl Reconstruction<'_> {
         self.cpus[cpu].resched = Resched::None;
         match next {
             Some(slot) => {
+                self.arrive(cpu, slot, asker);
                 self.foresee(cpu, slot, prev);
                 self.put_prev(cpu, prev);
                 self.start(cpu, slot);
@@ -232,7 +233,7 @@ impl Reconstruction<'_> {
             self.contradictions += 1;
         }
         if self.is_delayed(slot) && self.tasks[slot.index()].cpu == cpu {
-            self.activate(slot, cpu, EnqueueFlags::WAKEUP);
+            self.activate(slot, cpu, cpu, EnqueueFlags::WAKEUP);
             return;
         }
         self.expel(slot);
@@ -242,7 +243,7 @@ impl Reconstruction<'_> {
             new: false,
             migrated: true,
         };
-        self.activate(slot, cpu, flags);
+        self.activate(slot, cpu, cpu, flags);
     }
 
     /// Makes a task the running one.
@@ -271,6 +272,7 @@ impl Reconstruction<'_> {
         task.cpu = cpu;
         task.known_since.get_or_insert(now);
         self.cpus[cpu].curr = Curr::Task(slot);
+        self.arm_tick(cpu);
         self.cpus[cpu].busy_since.get_or_insert(now);
     }
 
@@ -432,7 +434,7 @@ impl Reconstruction<'_> {
     /// Puts a task that was taken off the queue of `from` on that of `to`.
     fn put_on(&mut self, slot: Slot, from: CpuId, to: CpuId) {
         let phase = self.tasks[slot.index()].phase;
-        self.activate(slot, to, EnqueueFlags::MOVED);
+        self.activate(slot, to, from, EnqueueFlags::MOVED);
         // A sleeper whose dequeue was delayed stays delayed on its new CPU.
         self.tasks[slot.index()].phase = phase;
         if self.cpus[from].curr == Curr::Idle && self.cpus[from].nr_running() == 0 && from != to {

@@ -2,7 +2,7 @@
 
 use fairlab_policy::balance::IdleKind;
 use fairlab_runqueue::Resched;
-use fairlab_units::{CpuId, Timestamp};
+use fairlab_units::{CpuId, Nanos, Timestamp};
 
 use super::Reconstruction;
 use super::cpu::Curr;
@@ -32,9 +32,7 @@ impl Reconstruction<'_> {
             self.pick_silently(Timestamp(self.next_tick));
             self.set_now(self.next_tick);
             self.next_tick += self.tick;
-            for cpu in &self.active.clone() {
-                self.tick(cpu);
-            }
+            self.ticks();
             // The kicked CPUs begin when the interrupts have reached them.
             for cpu in std::mem::take(&mut self.kicked) {
                 self.look_around(|balancer, ops| {
@@ -49,12 +47,11 @@ impl Reconstruction<'_> {
     /// CPUs that were asked to reschedule and did not switch have picked what they ran before. No
     /// event tells of it, but sleepers whose dequeue was delayed have left.
     fn pick_silently(&mut self, now: Timestamp) {
-        let patience = self.assumed.resched;
         let mut at = 0;
         while let Some(&cpu) = self.asked.get(at) {
             let c = &mut self.cpus[cpu];
             let is_moot = c.resched != Resched::Now || c.curr_is_higher;
-            let due = c.asked_at + patience;
+            let due = c.chooses_at;
             if !is_moot && due >= now {
                 at += 1;
                 continue;
@@ -69,10 +66,36 @@ impl Reconstruction<'_> {
         }
     }
 
-    /// `cpu` is asked to reschedule.
-    pub(super) fn request(&mut self, cpu: CpuId, resched: Resched) {
-        if self.cpus[cpu].request(resched, self.now) {
+    /// `cpu` is asked to reschedule by `by`. What a CPU asks of itself it does as soon as it has done what
+    /// it is at; others have to send an interrupt.
+    pub(super) fn request(&mut self, cpu: CpuId, by: CpuId, resched: Resched) {
+        let after = if cpu == by {
+            Nanos(0)
+        } else {
+            self.assumed.resched
+        };
+        if self.cpus[cpu].request(resched, self.now + after) {
             self.asked.push(cpu);
+        }
+    }
+
+    /// The ticks of all CPUs that are due at this moment: first of those that have been busy longest.
+    fn ticks(&mut self) {
+        let mut due: Vec<(u64, CpuId)> = Vec::new();
+        for (cpu, c) in self.cpus.iter_mut() {
+            due.extend(c.tick.take().map(|place| (place, cpu)));
+        }
+        due.sort_unstable();
+        for (_, cpu) in due {
+            self.tick(cpu);
+        }
+    }
+
+    /// The tick of `cpu` goes on, if it was stopped.
+    pub(super) fn arm_tick(&mut self, cpu: CpuId) {
+        if self.cpus[cpu].tick.is_none() {
+            self.cpus[cpu].tick = Some(self.nr_armed);
+            self.nr_armed += 1;
         }
     }
 
@@ -93,8 +116,9 @@ impl Reconstruction<'_> {
             let resched = c.class.tick(&mut self.ents, slot.entity(), avg, now);
             // A lazy request becomes a real one at the tick after it was made.
             let is_due = c.resched == Resched::Lazy;
-            self.request(cpu, if is_due { Resched::Now } else { resched });
+            self.request(cpu, cpu, if is_due { Resched::Now } else { resched });
         }
+        self.arm_tick(cpu);
         self.note_overutilized(cpu);
         if self.domains.base(cpu).is_some() && self.jiffies >= self.balance.cpus[cpu].next_balance {
             self.look_around(|balancer, ops| {

@@ -15,8 +15,8 @@ use super::task::Slot;
 pub(crate) struct Bend {
     /// The idle-core hints say the opposite.
     pub flips_hints: bool,
-    /// Scan budgets: so many quarters of them.
-    pub scan_quarters: Option<u32>,
+    /// Scan budgets are smaller or larger.
+    pub scan: Option<Scan>,
     /// CPUs of which nothing is known idle.
     pub unknown_idles: bool,
     /// Load, runnable and utilization averages of this CPU are lower by so many thousandths, those of
@@ -24,6 +24,39 @@ pub(crate) struct Bend {
     pub lower: Option<(CpuId, u32)>,
     /// The same the other way round.
     pub higher: Option<(CpuId, u32)>,
+}
+
+/// How scan budgets may be otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scan {
+    /// Nothing may be looked at.
+    None,
+    /// Half as large.
+    Less,
+    /// Four times as large, and at least a few CPUs.
+    More,
+}
+
+impl Scan {
+    /// The CPUs that may be looked at where it seemed to be `nr`.
+    const fn cpus(self, nr: u32) -> u32 {
+        const FEW: u32 = 4;
+        match self {
+            Self::None => 0,
+            Self::Less => nr / 2,
+            Self::More if nr == 0 => FEW,
+            Self::More => nr.saturating_mul(4),
+        }
+    }
+
+    /// The idle time that a budget is made of, where it seemed to be `avg`.
+    const fn idle(self, avg: u64) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Less => avg / 2,
+            Self::More => avg.saturating_mul(4),
+        }
+    }
 }
 
 /// The view at one moment.
@@ -240,18 +273,12 @@ impl MachineView for View<'_, '_> {
 
     fn avg_idle(&self, cpu: CpuId) -> u64 {
         let avg = self.state.cpus[cpu].avg_idle;
-        self.bend
-            .scan_quarters
-            .map_or(avg, |quarters| avg / 4 * u64::from(quarters))
+        self.bend.scan.map_or(avg, |scan| scan.idle(avg))
     }
 
     fn wake_avg_idle(&self, cpu: CpuId) -> (u64, u64) {
         let (stamp, avg) = self.state.cpus[cpu].wake_avg_idle;
-        let avg = self
-            .bend
-            .scan_quarters
-            .map_or(avg, |quarters| avg / 4 * u64::from(quarters));
-        (stamp, avg)
+        (stamp, self.bend.scan.map_or(avg, |scan| scan.idle(avg)))
     }
 
     fn avg_scan_cost(&self, domain: DomainId) -> u64 {
@@ -268,9 +295,7 @@ impl MachineView for View<'_, '_> {
 
     fn nr_idle_scan(&self, shared: SharedId) -> u32 {
         let nr = self.state.balance.shared(shared).nr_idle_scan;
-        self.bend
-            .scan_quarters
-            .map_or(nr, |quarters| (nr * quarters).div_ceil(4))
+        self.bend.scan.map_or(nr, |scan| scan.cpus(nr))
     }
 
     fn group_capacity(&self, id: CapacityId) -> GroupCapacity {

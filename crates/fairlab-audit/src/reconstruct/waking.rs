@@ -95,7 +95,16 @@ impl Reconstruction<'_> {
             new: false,
             migrated: self.tasks[slot.index()].moved,
         };
-        self.activate(slot, target, flags);
+        self.activate(slot, target, cpu, flags);
+    }
+
+    /// The task is about to run on `cpu`. When the end of its wakeup was not recorded, it is taken to have
+    /// gone there.
+    pub(super) fn arrive(&mut self, cpu: CpuId, slot: Slot, asker: &mut dyn Asker) {
+        if self.tasks[slot.index()].phase == Phase::Waking {
+            self.untold += 1;
+            self.wakeup(cpu, self.tasks[slot.index()].id, cpu, asker);
+        }
     }
 
     /// A new task is queued on `target`; who made it runs on `cpu`.
@@ -144,7 +153,7 @@ impl Reconstruction<'_> {
         }
         self.tasks[slot.index()].cpu = target;
         self.init_util(slot, target);
-        self.activate(slot, target, EnqueueFlags::NEW);
+        self.activate(slot, target, cpu, EnqueueFlags::NEW);
     }
 
     /// First utilization of a new task, from the queue that it joins.
@@ -239,8 +248,8 @@ impl Reconstruction<'_> {
         }
     }
 
-    /// Puts a task that is on no queue on that of `cpu`, and asks whether it preempts.
-    pub(super) fn activate(&mut self, slot: Slot, cpu: CpuId, flags: EnqueueFlags) {
+    /// Puts a task that is on no queue on that of `cpu`, on behalf of `by`, and asks whether it preempts.
+    pub(super) fn activate(&mut self, slot: Slot, cpu: CpuId, by: CpuId, flags: EnqueueFlags) {
         let now = self.now;
         let c = &mut self.cpus[cpu];
         let task = &mut self.tasks[slot.index()];
@@ -260,7 +269,7 @@ impl Reconstruction<'_> {
                     pending: c.resched,
                 };
                 let wants = c.class.check_preempt(&mut self.ents, entity, flags, now);
-                self.request(cpu, resched.or(wants));
+                self.request(cpu, by, resched.or(wants));
             }
             self.collect_left(cpu);
         }

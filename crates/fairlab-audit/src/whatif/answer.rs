@@ -227,6 +227,9 @@ pub struct Answer {
     /// Wakeups of which only the end was recorded (`sched_wakeup` without `sched_waking`): asked in a
     /// state that is a little later than that of the decision.
     pub untimed: u64,
+    /// Wakeups of which only the begin was recorded (`sched_waking` without `sched_wakeup`): taken to have
+    /// gone where the tasks ran next.
+    pub untold: u64,
     /// How often the rebuilt queues foresaw who runs next.
     pub picks: Picks,
     /// Events that contradict those before.

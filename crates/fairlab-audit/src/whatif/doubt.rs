@@ -1,10 +1,12 @@
 //! What a recording leaves open, and whether an answer hangs on it.
 
 use fairlab_kernel::Feature;
-use fairlab_policy::{Context, Outcome, Scratch, WakeFlags, fallback_cpu, select_task_rq_fair};
+use fairlab_policy::{
+    Context, Outcome, Reason, Scratch, WakeFlags, fallback_cpu, select_task_rq_fair,
+};
 use fairlab_units::CpuId;
 
-use crate::reconstruct::{Asked, Bend, Question, Reconstruction};
+use crate::reconstruct::{Asked, Bend, Question, Reconstruction, Scan};
 
 /// Something that the recording does not tell and the policy reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,17 +23,20 @@ pub enum Doubt {
     Hint,
     /// What CPUs do of which no event told yet, or events were lost.
     Unknown,
+    /// Which idle states CPUs are in: new tasks go where it is left soonest.
+    IdleState,
 }
 
 impl Doubt {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Sync,
         Self::Delayed,
         Self::Load,
         Self::Budget,
         Self::Hint,
         Self::Unknown,
+        Self::IdleState,
     ];
 
     /// As tables call it.
@@ -44,6 +49,7 @@ impl Doubt {
             Self::Budget => "scan budget",
             Self::Hint => "idle-core hint",
             Self::Unknown => "unknown CPUs",
+            Self::IdleState => "idle states",
         }
     }
 
@@ -63,6 +69,7 @@ impl Doubt {
             }
             Self::Hint => "the hint of idle cores is not recorded",
             Self::Unknown => "no event has told yet what some CPUs do",
+            Self::IdleState => "the idle states of CPUs are not recorded",
         }
     }
 }
@@ -181,19 +188,22 @@ impl Weigher {
             other(Doubt::Load, self.ask(state, question, is_sync, higher).1);
         }
         if is_wakeup {
-            for quarters in [2, 8] {
-                let bend = Bend {
-                    scan_quarters: Some(quarters),
-                    ..base
-                };
+            let scans = [Scan::None, Scan::Less, Scan::More].map(|scan| Bend {
+                scan: Some(scan),
+                ..base
+            });
+            for bend in scans {
                 other(Doubt::Budget, self.ask(state, question, is_sync, bend).1);
             }
             if state.domains().switches().smt_present {
-                let bend = Bend {
-                    flips_hints: true,
-                    ..base
-                };
-                other(Doubt::Hint, self.ask(state, question, is_sync, bend).1);
+                // Hints and budgets go wrong together: both come from what balancing passes find.
+                for bend in [base, scans[0], scans[2]] {
+                    let bend = Bend {
+                        flips_hints: true,
+                        ..bend
+                    };
+                    other(Doubt::Hint, self.ask(state, question, is_sync, bend).1);
+                }
             }
             if state.kernel().has(Feature::DELAY_DEQUEUE) && state.may_be_delayed(question.slot) {
                 other(Doubt::Delayed, question.prev_cpu);
@@ -205,6 +215,18 @@ impl Weigher {
                 ..base
             };
             other(Doubt::Unknown, self.ask(state, question, is_sync, bend).1);
+        }
+        if outcome.decision.reason == Reason::SlowIdle {
+            let domains = state.domains();
+            for idle in state
+                .idle_cpus()
+                .iter()
+                .filter(|idle| domains.share_cache(cpu, *idle))
+            {
+                if state.task(question.slot).may_run(idle) {
+                    other(Doubt::IdleState, idle);
+                }
+            }
         }
         Weighed {
             outcome,

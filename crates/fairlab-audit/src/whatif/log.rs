@@ -83,6 +83,7 @@ impl Log {
             differences,
             skipped: self.skipped,
             untimed: self.untimed,
+            untold: state.untold(),
             picks: state.picks(),
             contradictions: state.contradictions(),
             sync: self.sync,

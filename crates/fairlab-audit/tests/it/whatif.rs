@@ -63,12 +63,11 @@ fn the_kernel_that_was_recorded_answers_as_it_did() {
         println!("all: {all:?}");
     }
     assert!(all.asked > 50_000, "{all:?}");
-    // What is left hangs on what recordings do not tell: scan budgets and sleepers whose dequeue is
-    // delayed, most of all. Few answers that are sure are wrong, where balancing passes went another way
-    // than they were made again. The goal is one in a thousand; since the simulator waits for locks
-    // and idle states, which no recording times, it is 1.2.
+    // What is left hangs on what recordings do not tell: scan budgets, which come from balancing passes
+    // whose times nobody knows, and sleepers whose dequeue is delayed, most of all. The goal is one in a
+    // thousand; it is 1.24. No answer that is sure is wrong.
     assert!(all.differs() * 1000 <= 13 * all.asked / 10, "{all:?}");
-    assert!(all.other_sure * 3000 <= all.asked, "{all:?}");
+    assert_eq!(all.other_sure, 0, "{all:?}");
 }
 
 #[test]
