@@ -374,7 +374,7 @@ fn print(out: &mut Output, scene: &Scene, kernel: &Kernel, outcome: &Outcome) ->
     let per_placement = counts.probes as f64 / counts.placements.max(1) as f64;
     row("probes per placement", format!("{per_placement:.2}"));
     write!(out, "{}", table.to_text())?;
-    let groups = groups::of(workload, outcome);
+    let groups = groups::of(&loaded.workload, outcome);
     write!(out, "{}", groups::text(&groups))?;
     writeln!(out, "\nPlacements by reason")?;
     let mut table = Table::new([("", Align::Left), ("", Align::Right)]);
