@@ -37,6 +37,7 @@ mod view;
 mod waking;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use fairlab_event::SchedEvent;
 use fairlab_kernel::Kernel;
@@ -175,7 +176,7 @@ impl<'a> Reconstruction<'a> {
     pub fn new(machine: &Machine, domains: &'a Domains, kernel: Kernel, assumed: Assumed) -> Self {
         let nr = machine.nr_cpu_ids();
         let active = machine.online();
-        let config = RqConfig::new(&kernel, active.weight());
+        let config = Arc::new(RqConfig::new(&kernel, active.weight()));
         Self {
             domains,
             kernel,
@@ -188,7 +189,7 @@ impl<'a> Reconstruction<'a> {
             jiffies: 0,
             nr_armed: 0,
             cpus: PerCpu::from_fn(nr, |id| {
-                let class = FairClass::new(&kernel, config, domains.capacity_orig(id));
+                let class = FairClass::new(Arc::clone(&config), domains.capacity_orig(id));
                 Cpu::new(class, kernel.tunables.migration_cost_ns)
             }),
             tasks: Vec::new(),

@@ -61,16 +61,16 @@ impl FairRq {
     }
 
     fn apply(&mut self, ents: &mut Entities, id: EntityId, change: Change) {
-        let cfg = self.cfg;
+        let cfg = &self.cfg;
         let entity = ents.at(id);
         match change {
             Change::Nice(nice) => {
                 entity.nice = nice.clamp(-20, 19);
-                set_weight(&cfg, entity);
+                set_weight(cfg, entity);
             }
             Change::Policy(policy) => {
                 entity.policy = policy;
-                set_weight(&cfg, entity);
+                set_weight(cfg, entity);
             }
             Change::Slice(Nanos(0)) => {
                 entity.custom_slice = false;

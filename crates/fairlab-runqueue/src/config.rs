@@ -8,7 +8,7 @@ use crate::weight::{self, Weight};
 
 /// The switches and scaled tunables that the queues read.
 ///
-/// Made once from a [`Kernel`] and the number of online CPUs; every queue holds a copy.
+/// Made once from a [`Kernel`] and the number of online CPUs; all queues of a machine share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RqConfig {
     /// The kernel's switches, kept for those that are read rarely.

@@ -17,21 +17,21 @@ impl FairRq {
         now: Timestamp,
     ) -> Resched {
         let q = ents[id].queue;
-        let cfg = self.cfg;
+        let eevdf = self.cfg.eevdf;
         let is_curr = self.queues[q as usize].curr == id;
-        let relative = !cfg.eevdf && (!flags.wakeup || flags.migrated);
+        let relative = !eevdf && (!flags.wakeup || flags.migrated);
         // A running task that is put back gets its new position first, which the charge adds to.
-        if is_curr && cfg.eevdf {
-            self.queues[q as usize].place_eevdf(&cfg, ents, id, flags.new);
+        if is_curr && eevdf {
+            self.queues[q as usize].place_eevdf(&self.cfg, ents, id, flags.new);
         } else if is_curr && relative {
             let floor = self.queues[q as usize].min_vruntime;
             ents.at(id).vruntime = ents[id].vruntime.plus(floor.0);
         }
         let resched = self.charge(ents, q, now);
-        let is_idle = !cfg.eevdf && self.is_idle_entity(ents, id);
+        let is_idle = !eevdf && self.is_idle_entity(ents, id);
         let cfg = &self.cfg;
         let queue = &mut self.queues[q as usize];
-        if cfg.eevdf {
+        if eevdf {
             if !is_curr {
                 queue.place_eevdf(cfg, ents, id, flags.new);
             }

@@ -6,9 +6,9 @@
 
 mod groups;
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use fairlab_kernel::Kernel;
 use fairlab_pelt::{EntityState, PeltClock, PeltTime, QueueAvg, QueueState, SchedAvg, Speed};
 use fairlab_units::{CpuId, Timestamp};
 
@@ -43,19 +43,19 @@ pub struct FairClass {
     /// Does a task of those classes run?
     higher_runs: bool,
     speed: Speed,
-    kernel: Kernel,
 }
 
 impl FairClass {
-    /// An empty queue of a CPU with this original capacity, 1024 = the biggest.
+    /// An empty queue of a CPU with this original capacity, 1024 = the biggest. CPUs of one machine
+    /// may share the configuration.
     #[must_use]
-    pub fn new(kernel: &Kernel, config: RqConfig, capacity: u32) -> Self {
-        Self::on_cpu(kernel, config, capacity, CpuId(0))
+    pub fn new(config: impl Into<Arc<RqConfig>>, capacity: u32) -> Self {
+        Self::on_cpu(config, capacity, CpuId(0))
     }
 
     /// The same for a CPU whose number matters: groups that are limited name it.
     #[must_use]
-    pub fn on_cpu(kernel: &Kernel, config: RqConfig, capacity: u32, cpu: CpuId) -> Self {
+    pub fn on_cpu(config: impl Into<Arc<RqConfig>>, capacity: u32, cpu: CpuId) -> Self {
         Self {
             rq: FairRq::on_cpu(config, cpu),
             avg: QueueAvg::default(),
@@ -67,7 +67,6 @@ impl FairClass {
                 cpu_scale: u64::from(capacity),
                 ..Speed::FULL
             },
-            kernel: *kernel,
         }
     }
 
@@ -160,7 +159,7 @@ impl FairClass {
     pub fn update_queue(&mut self, now: Timestamp) {
         let time = self.time(now);
         let state = self.queue_state(0);
-        self.avg.update(&self.kernel, time, &state);
+        self.avg.update(self.rq.cfg.kernel(), time, &state);
     }
 
     /// Brings the averages of a task of this CPU, and of the queues that it is in, up to date.
@@ -183,10 +182,10 @@ impl FairClass {
         let time = self.time_of(q, time);
         if !avg.last_update_time.is_never() {
             let state = self.entity_state(ents, id);
-            avg.update(&self.kernel, time, &state);
+            avg.update(self.rq.cfg.kernel(), time, &state);
         }
         let state = self.queue_state(q);
-        signals_of(&mut self.avg, &mut self.groups, q).update(&self.kernel, time, &state);
+        signals_of(&mut self.avg, &mut self.groups, q).update(self.rq.cfg.kernel(), time, &state);
     }
 
     /// Adds a task, or wakes a delayed one.
@@ -203,16 +202,16 @@ impl FairClass {
         self.update_task(ents, id, avg, time);
         if avg.last_update_time.is_never() {
             let state = self.entity_state(ents, id);
-            signals_of(&mut self.avg, &mut self.groups, q).attach(&self.kernel, avg, &state);
+            signals_of(&mut self.avg, &mut self.groups, q).attach(self.rq.cfg.kernel(), avg, &state);
         }
         self.climb(ents, q, time);
         let resched = self.rq.enqueue(ents, id, flags, now);
         // A delayed sleeper that the balancer moved is still asleep.
         if !ents[id].is_delayed() {
-            self.avg.add_util_est(&self.kernel, avg);
+            self.avg.add_util_est(self.rq.cfg.kernel(), avg);
         }
         let state = self.entity_state(ents, id);
-        signals_of(&mut self.avg, &mut self.groups, q).add_runnable_load(&self.kernel, avg, &state);
+        signals_of(&mut self.avg, &mut self.groups, q).add_runnable_load(self.rq.cfg.kernel(), avg, &state);
         self.settle(ents, now);
         resched
     }
@@ -229,19 +228,19 @@ impl FairClass {
         let state = self.entity_state(ents, id);
         let was_delayed = ents[id].is_delayed();
         if !was_delayed {
-            self.avg.subtract_util_est(&self.kernel, avg);
+            self.avg.subtract_util_est(self.rq.cfg.kernel(), avg);
         }
         let q = ents[id].queue;
         if flags.sleep && !was_delayed {
             let time = self.time(now);
             let time = self.time_of(q, time);
-            avg.go_to_sleep(&self.kernel, time, &state, self.speed.cpu_scale);
+            avg.go_to_sleep(self.rq.cfg.kernel(), time, &state, self.speed.cpu_scale);
         }
         self.update_load(ents, id, avg, now);
         let left = self.rq.dequeue(ents, id, flags, now);
         if left.0 == Dequeued::Done {
             signals_of(&mut self.avg, &mut self.groups, q).subtract_runnable_load(
-                &self.kernel,
+                self.rq.cfg.kernel(),
                 avg,
                 &state,
             );
@@ -265,7 +264,7 @@ impl FairClass {
             self.update_load(ents, id, avg, now);
         } else if is_attached {
             self.signals(q).sync(
-                &self.kernel,
+                self.rq.cfg.kernel(),
                 avg,
                 &EntityState::task(ents[id].weight().0, false, false),
             );
@@ -281,7 +280,7 @@ impl FairClass {
             } else {
                 &mut nowhere
             };
-            queue.reweight(&self.kernel, avg, &old, &new);
+            queue.reweight(self.rq.cfg.kernel(), avg, &old, &new);
         }
         self.settle(ents, now);
         resched
@@ -305,7 +304,7 @@ impl FairClass {
         if !avg.last_update_time.is_never() {
             let state = self.entity_state(ents, id);
             let queue = self.signals(ents[id].queue);
-            queue.sync(&self.kernel, avg, &state);
+            queue.sync(self.rq.cfg.kernel(), avg, &state);
         }
     }
 
@@ -314,7 +313,7 @@ impl FairClass {
         if !avg.last_update_time.is_never() {
             let state = self.entity_state(ents, id);
             signals_of(&mut self.avg, &mut self.groups, ents[id].queue).remove(
-                &self.kernel,
+                self.rq.cfg.kernel(),
                 avg,
                 &state,
             );
@@ -334,7 +333,7 @@ impl FairClass {
         let time = self.time(now);
         self.update_task(ents, id, avg, time);
         let state = self.entity_state(ents, id);
-        signals_of(&mut self.avg, &mut self.groups, q).detach(&self.kernel, avg, &state);
+        signals_of(&mut self.avg, &mut self.groups, q).detach(self.rq.cfg.kernel(), avg, &state);
         avg.forget_queue();
         self.climb(ents, q, time);
     }
@@ -350,7 +349,7 @@ impl FairClass {
     pub fn update_higher(&mut self, now: Timestamp, runs: bool) {
         let time = self.time(now);
         self.higher
-            .update_class(&self.kernel, time, self.higher_runs);
+            .update_class(self.rq.cfg.kernel(), time, self.higher_runs);
         self.higher_runs = runs;
     }
 
@@ -412,19 +411,19 @@ impl FairClass {
 mod tests {
     use super::*;
     use crate::Policy;
-    use fairlab_kernel::Release;
+    use fairlab_kernel::{Kernel, Release};
 
     #[test]
     fn a_new_task_brings_its_first_utilization_and_leaves_it_when_it_sleeps() {
         for release in Release::ALL {
             let kernel = Kernel::of(release);
-            let mut queue = FairClass::new(&self.kernel, RqConfig::new(&self.kernel, 8), 1024);
+            let mut queue = FairClass::new(RqConfig::new(&kernel, 8), 1024);
             let mut ents = Entities::new();
             let entity = ents.add_task(0, Policy::Normal);
             let weight = ents[entity].weight().0;
             let state = EntityState::task(weight, false, false);
-            let mut avg = SchedAvg::new_task(&self.kernel, &state);
-            avg.init_util(&self.kernel, &state, &queue.avg.avg, 1024);
+            let mut avg = SchedAvg::new_task(&kernel, &state);
+            avg.init_util(&kernel, &state, &queue.avg.avg, 1024);
             // Half of what an empty CPU has to spare.
             assert_eq!(avg.util_avg, 512, "{release}");
             let at = |us: u64| Timestamp(us * 1_000);

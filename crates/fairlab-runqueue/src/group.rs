@@ -193,15 +193,14 @@ impl FairRq {
         weight: Weight,
         now: Timestamp,
     ) {
-        let cfg = self.cfg;
         let old = ents[id].weight;
         if ents[id].on_rq {
             // The request of this accounting comes again at the next tick.
             let q = ents[id].queue;
             let _ = self.charge(ents, q, now);
             let queue = &mut self.queues[q as usize];
-            if cfg.eevdf {
-                queue.reweight_queued(&cfg, ents, id, weight);
+            if self.cfg.eevdf {
+                queue.reweight_queued(&self.cfg, ents, id, weight);
                 return;
             }
             queue.load.0 = queue.load.0 - old.0 + weight.0;
@@ -209,8 +208,8 @@ impl FairRq {
         let entity = ents.at(id);
         entity.weight = weight;
         entity.inverse = weight.sum_inverse();
-        if cfg.eevdf {
-            crate::eevdf::reweight_unqueued(&cfg, entity, old);
+        if self.cfg.eevdf {
+            crate::eevdf::reweight_unqueued(&self.cfg, entity, old);
         }
     }
 

@@ -65,10 +65,9 @@ impl FairRq {
         flags: WakeFlags,
         now: Timestamp,
     ) -> Resched {
-        let cfg = self.cfg;
-        let is_crowded = self.queues[ents[curr].queue as usize].nr_queued >= cfg.nr_latency;
+        let is_crowded = self.queues[ents[curr].queue as usize].nr_queued >= self.cfg.nr_latency;
         let mut buddy_is_marked = false;
-        if cfg.has(Feature::NEXT_BUDDY) && is_crowded && !flags.fork {
+        if self.cfg.has(Feature::NEXT_BUDDY) && is_crowded && !flags.fork {
             self.set_next_buddy(ents, wakee);
             buddy_is_marked = true;
         }
@@ -78,7 +77,7 @@ impl FairRq {
         let idle_gives_way =
             ents[curr].policy == Policy::Idle && ents[wakee].policy != Policy::Idle;
         if !idle_gives_way {
-            if ents[wakee].policy != Policy::Normal || !cfg.has(Feature::WAKEUP_PREEMPTION) {
+            if ents[wakee].policy != Policy::Normal || !self.cfg.has(Feature::WAKEUP_PREEMPTION) {
                 return Resched::None;
             }
             let Some((se, pse)) = self.matching(ents, curr, wakee) else {
@@ -88,13 +87,14 @@ impl FairRq {
                 self.is_idle_entity(ents, se),
                 self.is_idle_entity(ents, pse),
             );
-            let idle_group_gives_way = cfg.has(Feature::GROUP_IDLE) && curr_idle && !wakee_idle;
-            if cfg.has(Feature::GROUP_IDLE) && !curr_idle && wakee_idle {
+            let idle_group_gives_way =
+                self.cfg.has(Feature::GROUP_IDLE) && curr_idle && !wakee_idle;
+            if self.cfg.has(Feature::GROUP_IDLE) && !curr_idle && wakee_idle {
                 return Resched::None;
             }
             if !idle_group_gives_way {
                 let _ = self.charge(ents, ents[se].queue, now);
-                if CfsRq::preempts(&cfg, ents, se, pse) < 1 {
+                if CfsRq::preempts(&self.cfg, ents, se, pse) < 1 {
                     return Resched::None;
                 }
                 if !buddy_is_marked {
@@ -102,7 +102,7 @@ impl FairRq {
                 }
             }
         }
-        if cfg.has(Feature::LAST_BUDDY) && is_crowded {
+        if self.cfg.has(Feature::LAST_BUDDY) && is_crowded {
             self.set_last_buddy(ents, curr);
         }
         Resched::Now
@@ -116,13 +116,13 @@ impl FairRq {
         flags: WakeFlags,
         now: Timestamp,
     ) -> Resched {
-        let cfg = self.cfg;
-        let request = cfg.request();
-        let buddy_at_once = !cfg.has(Feature::PREEMPT_IN_ORDER);
-        if buddy_at_once && cfg.has(Feature::NEXT_BUDDY) && !flags.fork && !ents[wakee].delayed {
+        let request = self.cfg.request();
+        let buddy_at_once = !self.cfg.has(Feature::PREEMPT_IN_ORDER);
+        if buddy_at_once && self.cfg.has(Feature::NEXT_BUDDY) && !flags.fork && !ents[wakee].delayed
+        {
             self.set_next_buddy(ents, wakee);
         }
-        let pending_counts = if cfg.lazy {
+        let pending_counts = if self.cfg.lazy {
             flags.pending == Resched::Now
         } else {
             flags.pending.is_requested()
@@ -130,7 +130,7 @@ impl FairRq {
         if pending_counts {
             return Resched::None;
         }
-        let by_entity = cfg.has(Feature::PREEMPT_IDLE_ENTITY);
+        let by_entity = self.cfg.has(Feature::PREEMPT_IDLE_ENTITY);
         if !by_entity {
             let idle_gives_way =
                 ents[curr].policy == Policy::Idle && ents[wakee].policy != Policy::Idle;
@@ -141,7 +141,7 @@ impl FairRq {
                 return Resched::None;
             }
         }
-        if !cfg.has(Feature::WAKEUP_PREEMPTION) {
+        if !self.cfg.has(Feature::WAKEUP_PREEMPTION) {
             return Resched::None;
         }
         let Some((se, pse)) = self.matching(ents, curr, wakee) else {
@@ -154,7 +154,7 @@ impl FairRq {
         );
         if curr_idle && !wakee_idle {
             if by_entity {
-                self.queues[q as usize].cancel_protection(&cfg, ents, se);
+                self.queues[q as usize].cancel_protection(&self.cfg, ents, se);
             }
             return request;
         }
@@ -162,14 +162,14 @@ impl FairRq {
             return Resched::None;
         }
         let charged = self.charge(ents, q, now);
-        let preempts = if cfg.has(Feature::PREEMPT_IN_ORDER) {
+        let preempts = if self.cfg.has(Feature::PREEMPT_IN_ORDER) {
             self.preempts_in_order(ents, se, pse, wakee, flags, now)
         } else {
             let queue = &mut self.queues[q as usize];
-            if cfg.preempt_short && queue.is_short_and_due(&cfg, ents, se, pse) {
-                queue.cancel_protection(&cfg, ents, se);
+            if self.cfg.preempt_short && queue.is_short_and_due(&self.cfg, ents, se, pse) {
+                queue.cancel_protection(&self.cfg, ents, se);
             }
-            queue.pick_eevdf(&cfg, ents, true) == pse
+            queue.pick_eevdf(&self.cfg, ents, true) == pse
         };
         if preempts {
             charged.or(request)
@@ -188,19 +188,18 @@ impl FairRq {
         flags: WakeFlags,
         now: Timestamp,
     ) -> bool {
-        let cfg = self.cfg;
         let q = ents[se].queue as usize;
-        let short = cfg.preempt_short && ents[pse].slice < ents[se].slice;
+        let short = self.cfg.preempt_short && ents[pse].slice < ents[se].slice;
         if !short {
             if flags.fork || ents[wakee].delayed {
                 return false;
             }
-            if cfg.has(Feature::NEXT_BUDDY) {
+            if self.cfg.has(Feature::NEXT_BUDDY) {
                 self.set_next_buddy(ents, pse);
             }
         }
         let pick = loop {
-            let pick = self.queues[q].pick_eevdf(&cfg, ents, !short);
+            let pick = self.queues[q].pick_eevdf(&self.cfg, ents, !short);
             if pick == EntityId::NONE || !ents[pick].delayed {
                 break pick;
             }
@@ -209,13 +208,13 @@ impl FairRq {
         let queue = &mut self.queues[q];
         if pick == pse {
             if short {
-                queue.cancel_protection(&cfg, ents, se);
+                queue.cancel_protection(&self.cfg, ents, se);
                 queue.clear_buddies(se);
             }
             return true;
         }
-        if cfg.run_to_parity {
-            queue.shorten_protection(&cfg, ents, se);
+        if self.cfg.run_to_parity {
+            queue.shorten_protection(&self.cfg, ents, se);
         }
         false
     }
@@ -231,10 +230,9 @@ impl FairRq {
         if self.h_nr_queued() == 1 {
             return Resched::None;
         }
-        let cfg = self.cfg;
         let q = ents[id].queue as usize;
         self.queues[q].clear_buddies(id);
-        if !cfg.eevdf {
+        if !self.cfg.eevdf {
             let mut resched = Resched::None;
             if ents[id].policy != Policy::Batch {
                 resched = self.charge(ents, q as u32, now);
@@ -248,15 +246,15 @@ impl FairRq {
         }
         let resched = self.charge(ents, q as u32, now);
         let queue = &mut self.queues[q];
-        if cfg.has(Feature::YIELD_FORFEIT) {
-            if queue.is_eligible(&cfg, ents, ents[id].vruntime) {
+        if self.cfg.has(Feature::YIELD_FORFEIT) {
+            if queue.is_eligible(&self.cfg, ents, ents[id].vruntime) {
                 let entity = ents.at(id);
                 entity.vruntime = entity.deadline;
-                queue.renew_deadline(&cfg, ents, id);
+                queue.renew_deadline(&self.cfg, ents, id);
             }
         } else {
             let entity = ents.at(id);
-            entity.deadline = entity.deadline.plus(cfg.fair(entity.slice, entity));
+            entity.deadline = entity.deadline.plus(self.cfg.fair(entity.slice, entity));
         }
         resched
     }

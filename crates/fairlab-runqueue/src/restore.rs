@@ -119,14 +119,14 @@ impl Entities {
 impl FairRq {
     /// Queues a task of the root group where it is, without placing it.
     pub fn insert_restored(&mut self, ents: &mut Entities, id: EntityId, delayed: bool) {
-        let cfg = self.cfg;
+        let cfg = &self.cfg;
         let idle = u32::from(ents[id].policy == Policy::Idle);
         let queue = &mut self.queues[0];
         queue.account_enqueue(&ents[id]);
         queue.h_nr_queued += 1;
         queue.h_nr_runnable += u32::from(!delayed);
         queue.h_nr_idle += idle;
-        queue.tree_insert(&cfg, ents, id);
+        queue.tree_insert(cfg, ents, id);
         let entity = ents.at(id);
         entity.on_rq = true;
         entity.delayed = delayed;
@@ -137,8 +137,7 @@ impl FairRq {
     /// be queued or not.
     pub fn set_curr_restored(&mut self, ents: &mut Entities, id: EntityId) {
         if ents[id].on_rq {
-            let cfg = self.cfg;
-            self.queues[0].tree_remove(&cfg, ents, id);
+            self.queues[0].tree_remove(&self.cfg, ents, id);
         }
         self.queues[0].curr = id;
     }
@@ -178,8 +177,7 @@ impl FairRq {
     /// Places a task in the root queue without queueing it (`place_entity`).
     #[doc(alias = "place_entity")]
     pub fn place_only(&mut self, ents: &mut Entities, id: EntityId, new: bool) {
-        let cfg = self.cfg;
-        self.queues[0].place_eevdf(&cfg, ents, id, new);
+        self.queues[0].place_eevdf(&self.cfg, ents, id, new);
     }
 
     /// Picks in the root queue without accounting and without completing delayed dequeues

@@ -1,5 +1,6 @@
 //! The fair part of one CPU: its root queue and the queues of its groups.
 
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -21,7 +22,8 @@ use crate::{Resched, Vruntime, Weight};
 #[derive(Clone, Debug)]
 #[doc(alias = "fair_sched_class")]
 pub struct FairRq {
-    pub(crate) cfg: RqConfig,
+    /// The same for all CPUs of a machine.
+    pub(crate) cfg: Arc<RqConfig>,
     pub(crate) cpu: CpuId,
     /// Position 0 is the root.
     pub(crate) queues: Vec<CfsRq>,
@@ -33,17 +35,17 @@ pub struct FairRq {
 }
 
 impl FairRq {
-    /// Empty queues of CPU 0.
+    /// Empty queues of CPU 0. CPUs of one machine may share the configuration.
     #[must_use]
-    pub fn new(cfg: RqConfig) -> Self {
+    pub fn new(cfg: impl Into<Arc<RqConfig>>) -> Self {
         Self::on_cpu(cfg, CpuId(0))
     }
 
     /// Empty queues of a CPU. The number matters only for bandwidth control.
     #[must_use]
-    pub fn on_cpu(cfg: RqConfig, cpu: CpuId) -> Self {
+    pub fn on_cpu(cfg: impl Into<Arc<RqConfig>>, cpu: CpuId) -> Self {
         Self {
-            cfg,
+            cfg: cfg.into(),
             cpu,
             queues: vec![CfsRq::new(EntityId::NONE)],
             newest: EntityId::NONE,
@@ -54,7 +56,7 @@ impl FairRq {
 
     /// The switches and numbers of this queue.
     #[must_use]
-    pub const fn config(&self) -> &RqConfig {
+    pub fn config(&self) -> &RqConfig {
         &self.cfg
     }
 

@@ -1,6 +1,7 @@
 //! The run: takes what is due, one thing at a time, until the workload is over.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use fairlab_event::{EventKind, SchedEvent};
 use fairlab_kernel::{Feature, Kernel};
@@ -276,7 +277,7 @@ impl<'a> Engine<'a> {
         let distances = Distances::of(machine);
         let nr = machine.nr_cpu_ids();
         let online = machine.online();
-        let config = RqConfig::new(&kernel, online.weight());
+        let config = Arc::new(RqConfig::new(&kernel, online.weight()));
         let migration_cost = kernel.tunables.migration_cost_ns;
         let node_of = |id| {
             let cpu = machine.cpu(id);
@@ -284,7 +285,7 @@ impl<'a> Engine<'a> {
         };
         let mut cpus = PerCpu::from_fn(nr, |id| Cpu {
             queue: FairQueue::new(
-                FairClass::on_cpu(&kernel, config, domains.capacity_orig(id), id),
+                FairClass::on_cpu(Arc::clone(&config), domains.capacity_orig(id), id),
                 Census::of(node_of(id), domains.cached(id).llc_id),
             ),
             higher: HigherQueue::default(),

@@ -130,7 +130,7 @@ impl FairClass {
         for q in (1..=self.groups.len() as u32).rev() {
             let at = self.time_of(q, time);
             let state = self.queue_state(q);
-            signals_of(&mut self.avg, &mut self.groups, q).update(&self.kernel, at, &state);
+            signals_of(&mut self.avg, &mut self.groups, q).update(self.rq.cfg.kernel(), at, &state);
             self.carry_up(ents, q, time);
         }
     }
@@ -177,7 +177,7 @@ impl FairClass {
             self.rq.rebase_wakeup(ents, id);
             self.update_blocked(ents, now);
             let state = self.entity_state(ents, id);
-            signals_of(&mut self.avg, &mut self.groups, group.0).attach(&self.kernel, avg, &state);
+            signals_of(&mut self.avg, &mut self.groups, group.0).attach(self.rq.cfg.kernel(), avg, &state);
             let time = self.time(now);
             self.climb(ents, group.0, time);
         }
@@ -280,7 +280,7 @@ impl FairClass {
             return 0;
         };
         let total = &mut ents.group_loads[below as usize];
-        group.queue.update_group_load(&self.kernel, time.0, total);
+        group.queue.update_group_load(self.rq.cfg.kernel(), time.0, total);
         let load = GroupLoad {
             load_avg: group.queue.avg.load_avg,
             tg_load_avg: *total,
@@ -296,7 +296,7 @@ impl FairClass {
             group: Some((&mut group.queue, child_weight)),
         };
         parent.update_load_avg(
-            &self.kernel,
+            self.rq.cfg.kernel(),
             at,
             &queue_state,
             child,
@@ -342,17 +342,17 @@ impl FairClass {
             [old, new].map(|(weight, on_rq)| EntityState::group(weight, on_rq, 0, false));
         let avg = &mut group.entity;
         if old.0 != new.0 {
-            parent.reweight(&self.kernel, avg, &before, &after);
+            parent.reweight(self.rq.cfg.kernel(), avg, &before, &after);
         } else if new.1 {
-            parent.add_runnable_load(&self.kernel, avg, &after);
+            parent.add_runnable_load(self.rq.cfg.kernel(), avg, &after);
         } else {
-            parent.subtract_runnable_load(&self.kernel, avg, &before);
+            parent.subtract_runnable_load(self.rq.cfg.kernel(), avg, &before);
         }
     }
 
     fn settle_throttling(&mut self, ents: &Entities, now: Timestamp) {
         let time = self.time(now);
-        let leaves_late = self.kernel.has(Feature::THROTTLE_AT_EXIT);
+        let leaves_late = self.rq.cfg.has(Feature::THROTTLE_AT_EXIT);
         for below in 1..=self.groups.len() as u32 {
             let queue = &self.rq.queues[below as usize];
             let is_cut_off = self.rq.is_group_throttled(ents, GroupId(below));
