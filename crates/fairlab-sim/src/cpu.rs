@@ -41,8 +41,6 @@ pub(crate) struct Cpu {
     pub(crate) resched_sent: bool,
     /// Wakeups on their way to this CPU (`ttwu_pending`).
     pub(crate) wake_list: Vec<Arrival>,
-    /// Number of the present segment; older `Segment` entries of the event queue are stale.
-    pub(crate) token: u32,
     /// Progress of the running task is booked up to here.
     pub(crate) booked: Timestamp,
     /// Capacity of the hardware, whatever the kernel takes it for.

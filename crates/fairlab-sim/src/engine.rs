@@ -298,7 +298,6 @@ impl<'a> Engine<'a> {
             lazy_resched: false,
             resched_sent: false,
             wake_list: Vec::new(),
-            token: 0,
             booked: Timestamp::ZERO,
             capacity: machine.cpu(id).map_or(1024, |c| c.capacity),
             smt_speed: 1024,
@@ -344,7 +343,7 @@ impl<'a> Engine<'a> {
         }
         Self {
             now: Timestamp::ZERO,
-            queue: EventQueue::new(options.shuffle_ties),
+            queue: EventQueue::new(nr, options.shuffle_ties),
             world: World {
                 domains,
                 kernel,
@@ -505,11 +504,7 @@ impl<'a> Engine<'a> {
 
     fn handle(&mut self, due: Due) {
         match due {
-            Due::Segment { cpu, token } => {
-                if self.world.cpus[cpu].token == token {
-                    self.end_segment(cpu);
-                }
-            }
+            Due::Segment { cpu } => self.end_segment(cpu),
             Due::WakeList { cpu } => self.take_wake_list(cpu),
             Due::Resched { cpu } => {
                 self.world.cpus[cpu].resched_sent = false;

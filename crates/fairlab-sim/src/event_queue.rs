@@ -1,17 +1,28 @@
 //! What happens next: a priority queue in which equal times leave in a fixed order.
+//!
+//! ```text
+//!   ends of segments    one per CPU, replaced more often than reached       a tournament
+//!   ticks               all at the same distance, so in order already       a list
+//!   interrupts          few, soon over                                      a small heap
+//!   timers              one per sleeping task                               a large heap
+//! ```
+
+mod tournament;
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use fairlab_rng::Rng;
 use fairlab_units::{CpuId, TaskId, Timestamp};
 use fairlab_workload::TaskGroupId;
 
+use tournament::Tournament;
+
 /// Something due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// The running task of the CPU has used up its segment. Stale unless `token` is the CPU's.
-    Segment { cpu: CpuId, token: u32 },
+    /// The running task of the CPU has used up its segment. A CPU has one: the last that was pushed.
+    Segment { cpu: CpuId },
     /// Wakeups queued for the CPU arrive.
     WakeList { cpu: CpuId },
     /// The CPU was asked to reschedule.
@@ -39,10 +50,8 @@ struct Entry {
     due: Due,
 }
 
-impl Entry {
-    const fn time(&self) -> Timestamp {
-        Timestamp((self.key >> 64) as u64)
-    }
+const fn time_of(key: u128) -> Timestamp {
+    Timestamp((key >> 64) as u64)
 }
 
 impl PartialEq for Entry {
@@ -65,21 +74,38 @@ impl Ord for Entry {
     }
 }
 
+/// Where the next thing due is.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Segments,
+    Ticks,
+    Soon,
+    Timers,
+}
+
 /// The queue. Order: time, then kind (as listed in [`Due`]) or chance, then insertion.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EventQueue {
-    heap: BinaryHeap<Entry>,
+    segments: Tournament,
+    ticks: VecDeque<Entry>,
+    soon: BinaryHeap<Entry>,
+    timers: BinaryHeap<Entry>,
     inserted: u64,
     /// Draws the order of what is due at the same time.
     shuffle: Option<Rng>,
 }
 
 impl EventQueue {
-    /// An empty queue, in which this seed shuffles what is due at the same time.
-    pub(crate) fn new(shuffle: Option<u64>) -> Self {
+    /// An empty queue of a machine with CPU numbers below `nr_cpus`, in which this seed shuffles what is due
+    /// at the same time.
+    pub(crate) fn new(nr_cpus: usize, shuffle: Option<u64>) -> Self {
         Self {
+            segments: Tournament::new(nr_cpus),
+            ticks: VecDeque::new(),
+            soon: BinaryHeap::new(),
+            timers: BinaryHeap::new(),
+            inserted: 0,
             shuffle: shuffle.map(|seed| Rng::stream(seed, "ties")),
-            ..Self::default()
         }
     }
 
@@ -100,12 +126,38 @@ impl EventQueue {
             None => kind,
         };
         let key = u128::from(time.0) << 64 | u128::from(class) << 56 | u128::from(self.inserted);
-        self.heap.push(Entry { key, due });
         self.inserted += 1;
+        let entry = Entry { key, due };
+        match due {
+            Due::Segment { cpu } => self.segments.set(cpu, key),
+            Due::Timer { .. } => self.timers.push(entry),
+            // Ticks that are shuffled are in no order.
+            Due::Tick { .. } if self.ticks.back().is_none_or(|last| last.key < key) => {
+                self.ticks.push_back(entry);
+            }
+            _ => self.soon.push(entry),
+        }
     }
 
+    /// The end of the segment of `cpu` is not due any more.
+    pub(crate) fn cancel_segment(&mut self, cpu: CpuId) {
+        self.segments.clear(cpu);
+    }
+
+    /// Takes out the next thing due.
     pub(crate) fn pop(&mut self) -> Option<(Timestamp, Due)> {
-        self.heap.pop().map(|entry| (entry.time(), entry.due))
+        let (key, place) = self.next()?;
+        let due = match place {
+            Place::Segments => {
+                let (_, cpu) = self.segments.first()?;
+                self.segments.clear(cpu);
+                Due::Segment { cpu }
+            }
+            Place::Ticks => self.ticks.pop_front()?.due,
+            Place::Soon => self.soon.pop()?.due,
+            Place::Timers => self.timers.pop()?.due,
+        };
+        Some((time_of(key), due))
     }
 
     /// How much is due.
@@ -114,7 +166,24 @@ impl EventQueue {
     }
 
     pub(crate) fn next_time(&self) -> Option<Timestamp> {
-        self.heap.peek().map(Entry::time)
+        self.next().map(|(key, _)| time_of(key))
+    }
+
+    #[inline]
+    fn next(&self) -> Option<(u128, Place)> {
+        let key = |entry: Option<&Entry>| entry.map_or(u128::MAX, |entry| entry.key);
+        let segment = self.segments.first().map_or(u128::MAX, |(key, _)| key);
+        let mut first = (segment, Place::Segments);
+        for other in [
+            (key(self.soon.peek()), Place::Soon),
+            (key(self.timers.peek()), Place::Timers),
+            (key(self.ticks.front()), Place::Ticks),
+        ] {
+            if other.0 < first.0 {
+                first = other;
+            }
+        }
+        (first.0 != u128::MAX).then_some(first)
     }
 }
 
@@ -124,7 +193,7 @@ mod tests {
 
     #[test]
     fn equal_times_leave_in_the_order_of_kind_and_then_of_insertion() {
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::new(8, None);
         let at = Timestamp(5);
         queue.push(at, Due::Tick { cpu: CpuId(1) });
         queue.push(at, Due::Timer { task: TaskId(9) });
@@ -138,5 +207,36 @@ mod tests {
             Due::Tick { cpu: CpuId(1) },
         ];
         assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn a_cpu_has_one_end_of_a_segment() {
+        let mut queue = EventQueue::new(2, None);
+        for (at, cpu) in [(5, 0), (7, 1), (9, 0)] {
+            queue.push(Timestamp(at), Due::Segment { cpu: CpuId(cpu) });
+        }
+        let due = |at, cpu| Some((Timestamp(at), Due::Segment { cpu: CpuId(cpu) }));
+        assert_eq!(queue.pop(), due(7, 1));
+        assert_eq!(queue.pop(), due(9, 0));
+        queue.push(Timestamp(11), Due::Segment { cpu: CpuId(1) });
+        queue.cancel_segment(CpuId(1));
+        assert_eq!(queue.pop(), None);
+    }
+
+    #[test]
+    fn shuffled_ticks_are_shuffled_among_themselves_only() {
+        let mut queue = EventQueue::new(64, Some(3));
+        for at in [1, 2] {
+            for cpu in 0..64 {
+                queue.push(Timestamp(at), Due::Tick { cpu: CpuId(cpu) });
+            }
+        }
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        assert_eq!(order.len(), 128);
+        assert!(order.is_sorted_by_key(|(time, _)| *time));
+        assert!(!order.is_sorted_by_key(|(time, due)| match due {
+            Due::Tick { cpu } => (*time, cpu.0),
+            _ => (*time, 0),
+        }));
     }
 }

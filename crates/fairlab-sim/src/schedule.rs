@@ -38,17 +38,14 @@ impl Engine<'_> {
     pub(crate) fn arm_segment(&mut self, cpu: CpuId) {
         let now = self.now;
         let c = &mut self.world.cpus[cpu];
-        let Some(id) = c.curr else { return };
-        let task = &self.world.tasks[id.index()];
-        c.token = c.token.wrapping_add(1);
-        c.booked = now;
-        let due = Due::Segment {
-            cpu,
-            token: c.token,
+        let Some(id) = c.curr else {
+            return self.queue.cancel_segment(cpu);
         };
+        let task = &self.world.tasks[id.index()];
+        c.booked = now;
         let end = now + c.wall_time(task);
         let end = task.spin_until.map_or(end, |until| until.max(end));
-        self.queue.push(end, due);
+        self.queue.push(end, Due::Segment { cpu });
     }
 
     /// The running task of `cpu` has done what it had to do.
@@ -172,7 +169,7 @@ impl Engine<'_> {
         c.curr = None;
         c.stopper = true;
         c.idle_since = now;
-        c.token = c.token.wrapping_add(1);
+        self.queue.cancel_segment(cpu);
         self.note_idle(cpu);
         let state = SwitchState::Runnable;
         self.emit(
