@@ -26,6 +26,7 @@ use crate::walk_order::{Places, WalkOrder};
 #[derive(Clone, Debug)]
 pub struct IdleMasks {
     rows: Vec<Row>,
+    nr_idle: u32,
     /// How many words of [`Row::leading_idle`] are in use.
     leading_words: usize,
     /// The lowest thread of each core.
@@ -160,6 +161,7 @@ impl IdleMasks {
         let row = Row::default();
         Self {
             rows: vec![row; lowest.words().len()],
+            nr_idle: 0,
             leading_words: bits as usize,
             cores_of_words: lowest
                 .words()
@@ -188,6 +190,7 @@ impl IdleMasks {
         let (i, bit) = place(cpu);
         if self.rows[i].idle & bit == 0 {
             self.rows[i].idle |= bit;
+            self.nr_idle += 1;
             self.refresh_core(cpu);
         }
     }
@@ -197,6 +200,7 @@ impl IdleMasks {
         let (i, bit) = place(cpu);
         if self.rows[i].idle & bit != 0 {
             self.rows[i].idle &= !bit;
+            self.nr_idle -= 1;
             self.refresh_core(cpu);
         }
     }
@@ -224,6 +228,14 @@ impl IdleMasks {
         self.row(i).idle & bit != 0
     }
 
+    /// Is the core of `cpu` idle with all its threads?
+    #[inline]
+    #[must_use]
+    pub fn is_idle_core(&self, cpu: CpuId) -> bool {
+        let (i, bit) = place(cpu);
+        self.row(i).idle_core & bit != 0
+    }
+
     /// Does `cpu` run only SCHED_IDLE tasks?
     #[inline]
     #[must_use]
@@ -246,8 +258,9 @@ impl IdleMasks {
 
     /// Number of idle CPUs.
     #[must_use]
-    pub fn nr_idle(&self) -> u32 {
-        self.rows.iter().map(|row| row.idle.count_ones()).sum()
+    #[inline]
+    pub const fn nr_idle(&self) -> u32 {
+        self.nr_idle
     }
 
     fn refresh_core(&mut self, cpu: CpuId) {

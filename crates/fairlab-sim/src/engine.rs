@@ -1,13 +1,12 @@
 //! The run: takes what is due, one thing at a time, until the workload is over.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairlab_event::{EventKind, SchedEvent};
 use fairlab_kernel::{Feature, Kernel};
 use fairlab_pelt::{EntityState, SchedAvg};
 use fairlab_policy::balance::{BalanceScratch, BalanceState};
-use fairlab_policy::{IdleMasks, Scratch};
+use fairlab_policy::{IdleMasks, Reason, Scratch};
 use fairlab_rng::Rng;
 use fairlab_runqueue::{EnqueueFlags, Entities, FairClass, GroupId, HigherQueue, RqConfig};
 use fairlab_topology::{Distances, Domains, Machine};
@@ -167,6 +166,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) masks: IdleMasks,
     /// CPUs with nothing but sleepers: idle to whoever watches, busy to the kernel.
     pub(crate) asleep: CpuMask,
+    /// How many these are.
+    pub(crate) nr_asleep: u32,
     pub(crate) workload: &'a Workload,
     pub(crate) resources: Resources,
     pub(crate) memory: Memory,
@@ -199,7 +200,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) counts: Counts,
     /// What was counted in the warm-up.
     pub(crate) warmup_counts: Counts,
-    pub(crate) reasons: BTreeMap<&'static str, u64>,
+    /// Placements by reason, in the order of [`Reason::ALL`].
+    pub(crate) reasons: Vec<u64>,
     pub(crate) observer: &'a mut dyn Observer,
     pub(crate) timer: Option<&'a dyn SectionTimer>,
     /// Since when figures count.
@@ -371,6 +373,7 @@ impl<'a> Engine<'a> {
             explain: options.explain,
             masks: IdleMasks::new(domains),
             asleep: CpuMask::new(nr),
+            nr_asleep: 0,
             workload,
             resources: Resources::of(workload),
             cache: CacheAware::new(machine, domains, &kernel),
@@ -396,7 +399,7 @@ impl<'a> Engine<'a> {
             wakeup_delay: Vec::new(),
             counts: Counts::default(),
             warmup_counts: Counts::default(),
-            reasons: BTreeMap::new(),
+            reasons: vec![0; Reason::ALL.len()],
             observer,
             timer,
             began: Timestamp::ZERO,
@@ -625,7 +628,7 @@ impl<'a> Engine<'a> {
             samples: self.samples,
             counts: self.counts,
             warmup_counts: self.warmup_counts,
-            reasons: self.reasons.into_iter().collect(),
+            reasons: named(&self.reasons),
             wakeup_delay: self.wakeup_delay,
             cpu_time: self
                 .world
@@ -646,6 +649,18 @@ impl<'a> Engine<'a> {
             events: self.events,
         }
     }
+}
+
+/// The counts of reasons with their names, sorted by name.
+fn named(counts: &[u64]) -> Vec<(&'static str, u64)> {
+    let mut named: Vec<_> = Reason::ALL
+        .iter()
+        .map(|reason| reason.name())
+        .zip(counts.iter().copied())
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    named.sort_unstable();
+    named
 }
 
 /// Adds an event to a hash: FNV-1a over its fields as 64-bit words.

@@ -44,8 +44,12 @@ impl Engine<'_> {
 
     /// What `id` gets on `cpu`, and what it misses.
     pub(crate) fn missed(&self, id: TaskId, cpu: CpuId) -> (Found, Missed) {
-        let is_idle = |cpu: CpuId| self.world.cpus[cpu].is_idle() || self.asleep.test(cpu);
-        let is_idle_core = |cpu: CpuId| self.masks.threads(cpu).iter().all(|&t| is_idle(t));
+        debug_assert_eq!(self.masks.is_idle(cpu), self.world.cpus[cpu].is_idle());
+        let is_idle = |cpu: CpuId| self.masks.is_idle(cpu) || self.asleep.test(cpu);
+        let is_idle_core = |cpu: CpuId| {
+            self.masks.is_idle_core(cpu)
+                || self.nr_asleep > 0 && self.masks.threads(cpu).iter().all(|&t| is_idle(t))
+        };
         if is_idle(cpu) && is_idle_core(cpu) {
             return (Found::IdleCore, Missed::Nothing);
         }
@@ -54,7 +58,7 @@ impl Engine<'_> {
         } else {
             Found::Busy
         };
-        if self.masks.nr_idle() == 0 && self.asleep.is_empty() {
+        if self.masks.nr_idle() == 0 && self.nr_asleep == 0 {
             return (found, Missed::Nothing);
         }
         let allowed = self.world.mask(self.world.tasks[id.index()].allowed);
@@ -73,7 +77,7 @@ impl Engine<'_> {
         } else if has_idle_cpu {
             Missed::IdleCpu
         } else if self.masks.idle_cpus().any(|other| allowed.test(other))
-            || self.asleep.intersects(allowed)
+            || (self.nr_asleep > 0 && self.asleep.intersects(allowed))
         {
             Missed::Elsewhere
         } else {

@@ -222,7 +222,7 @@ impl Engine<'_> {
             let same = beside.cpu == decision.cpu && beside.reason == decision.reason;
             self.counts.beside_differs += u64::from(!same);
         }
-        *self.reasons.entry(decision.reason.name()).or_insert(0) += 1;
+        self.reasons[decision.reason as usize] += 1;
         let placement = Placement {
             time: self.now,
             this_cpu: this,
@@ -471,10 +471,15 @@ impl Engine<'_> {
             self.masks.on_idle_exit(cpu);
         }
         self.masks.set_sched_idle(cpu, c.queue.is_sched_idle());
-        if c.has_sleepers_only() {
-            self.asleep.set(cpu);
-        } else {
-            self.asleep.clear(cpu);
+        let asleep = c.has_sleepers_only();
+        if asleep != self.asleep.test(cpu) {
+            if asleep {
+                self.asleep.set(cpu);
+                self.nr_asleep += 1;
+            } else {
+                self.asleep.clear(cpu);
+                self.nr_asleep -= 1;
+            }
         }
     }
 }
