@@ -317,6 +317,11 @@ impl BalanceOps for Ops<'_, '_> {
         self.now.0 + balance_time(self.costs, cost).0
     }
 
+    fn take_changed(&mut self, changed: &mut CpuMask) -> bool {
+        self.world.cpus.take_touched(changed);
+        true
+    }
+
     fn random(&mut self) -> u32 {
         self.rng.below(1 << 32) as u32
     }
@@ -363,7 +368,7 @@ impl Engine<'_> {
     fn balance<T>(
         &mut self,
         cpu: CpuId,
-        pass: impl FnOnce(&mut Balancer<'_>, &mut dyn BalanceOps) -> (T, BalanceCost),
+        pass: impl FnOnce(&mut Balancer<'_>, &mut Ops<'_, '_>) -> (T, BalanceCost),
     ) -> T {
         self.counts.balance_passes += 1;
         let kernel = self.world.kernel;

@@ -19,6 +19,7 @@ use crate::cache_aware::CacheAware;
 use crate::census::Census;
 use crate::costs::{CostTable, mask_words};
 use crate::cpu::Cpu;
+use crate::cpus::Cpus;
 use crate::event_queue::{Due, EventQueue};
 use crate::fair_queue::FairQueue;
 use crate::groups::{add_groups, group_id};
@@ -334,7 +335,8 @@ impl<'a> Engine<'a> {
         // A machine that has idled for long: every hint is set, and the balancer has found the LLCs
         // empty, so that a wakeup may scan all of them.
         let mut shared = vec![Shared::default(); domains.nr_shared()];
-        let mut balance = BalanceState::new(domains, &kernel, JIFFIES_AT_START, online.weight());
+        let mut balance = BalanceState::new(domains, &kernel, JIFFIES_AT_START, online.weight())
+            .with_sums(domains);
         scatter(&mut balance, domains, &kernel, options.seed);
         for cpu in &online {
             let cached = domains.cached(cpu);
@@ -349,7 +351,7 @@ impl<'a> Engine<'a> {
             world: World {
                 domains,
                 kernel,
-                cpus,
+                cpus: Cpus::new(cpus),
                 idle_tasks: PerCpu::from_fn(nr, |_| IdleTask::default()),
                 tasks: Vec::new(),
                 first_task: (workload.groups.len() * nr) as u32,

@@ -19,6 +19,7 @@ mod cache_aware;
 mod census;
 mod costs;
 mod cpu;
+mod cpus;
 mod energy;
 mod engine;
 mod event_queue;

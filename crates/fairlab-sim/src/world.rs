@@ -12,7 +12,7 @@ use fairlab_units::{CpuId, CpuMask, PerCpu, TaskId, Timestamp};
 use fairlab_workload::MaskId;
 
 use crate::costs::CostTable;
-use crate::cpu::Cpu;
+use crate::cpus::Cpus;
 use crate::observer::SectionTimer;
 use crate::task::Task;
 
@@ -62,7 +62,7 @@ impl AllowedId {
 pub(crate) struct World<'a> {
     pub(crate) domains: &'a Domains,
     pub(crate) kernel: Kernel,
-    pub(crate) cpus: PerCpu<Cpu>,
+    pub(crate) cpus: Cpus,
     pub(crate) idle_tasks: PerCpu<IdleTask>,
     pub(crate) tasks: Vec<Task>,
     pub(crate) ents: Entities,

@@ -63,7 +63,11 @@ fn update_cpu<V: BalanceView + ?Sized>(
     cpu: CpuId,
 ) {
     let capacity = capacity_input(env, view, cpu).left_for_fair(env.kernel);
-    state.cpus[cpu].capacity = capacity;
+    if core::mem::replace(&mut state.cpus[cpu].capacity, capacity) != capacity
+        && let Some(sums) = &mut state.sums
+    {
+        sums.note_capacity(cpu);
+    }
     let group = state.group_mut(env.groups[0].capacity);
     group.capacity = capacity;
     group.min_capacity = capacity;

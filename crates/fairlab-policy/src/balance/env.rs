@@ -73,6 +73,8 @@ pub struct Env<'a> {
     pub dst_cpu: CpuId,
     /// Its state.
     pub idle: IdleKind,
+    /// The sums over groups that [`BalanceState`] keeps are those of this search.
+    pub(super) has_sums: bool,
 }
 
 impl<'a> Env<'a> {
@@ -95,6 +97,7 @@ impl<'a> Env<'a> {
             cpus,
             dst_cpu,
             idle,
+            has_sums: false,
         }
     }
 

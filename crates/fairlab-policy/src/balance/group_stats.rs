@@ -10,6 +10,7 @@ use super::cost::BalanceCost;
 use super::env::Env;
 use super::llc;
 use super::state::BalanceState;
+use super::sums::{self, Sum};
 use super::view::BalanceView;
 
 /// Statistics of one group.
@@ -82,6 +83,91 @@ impl GroupStats {
         nr_preferred_running: 0,
         nr_pref_dst_llc: 0,
     };
+
+    /// Takes what a walk would gather from its sum.
+    fn take(&mut self, env: &Env<'_>, sum: &Sum, root: &mut RootFlags) {
+        self.group_load = sum.load;
+        self.group_util = sum.util;
+        if env.has(Feature::LB_RUNNABLE) {
+            self.group_runnable = sum.runnable;
+        }
+        self.sum_h_nr_running = sum.h_nr_running;
+        self.sum_nr_running = sum.nr_running;
+        root.overload |= counts_overload(env) && sum.crowded > 0;
+        self.is_overutilized = sum.overutilized > 0;
+        self.nr_numa_running = sum.nr_numa;
+        self.nr_preferred_running = sum.nr_preferred;
+        self.idle_cpus = sum.idle;
+    }
+
+    /// Gathers what the CPUs of `group` say.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "those of the search, and the group"
+    )]
+    fn walk<V: BalanceView + ?Sized>(
+        &mut self,
+        env: &Env<'_>,
+        view: &V,
+        state: &BalanceState,
+        group: &SchedGroup,
+        local: Option<&Self>,
+        root: &mut RootFlags,
+        cost: &mut BalanceCost,
+    ) {
+        let runnable = env.has(Feature::LB_RUNNABLE);
+        let counts_overload = counts_overload(env);
+        let asym_capacity = env.flag(DomainFlags::ASYM_CPUCAPACITY);
+        let takes_reduced = env.has(Feature::LB_REDUCED_CAPACITY) && env.idle.is_idle();
+        let dst_llc = llc::of(env, env.dst_cpu);
+
+        for cpu in env.domains.mask(group.span) {
+            if !env.cpus.test(cpu) {
+                continue;
+            }
+            cost.group_cpus += 1;
+            let nr_running = view.nr_running(cpu);
+            let h_nr = env.h_nr(view, cpu);
+            let load = env.load(view, cpu);
+            self.group_load += load;
+            self.group_util += cpu_util(env, view, cpu);
+            if runnable {
+                self.group_runnable += view.runnable_avg(cpu);
+            }
+            self.sum_h_nr_running += h_nr;
+            self.sum_nr_running += nr_running;
+            root.overload |= counts_overload && nr_running > 1;
+            self.is_overutilized |= is_overutilized(env, view, state, cpu);
+            self.nr_numa_running += view.nr_numa_running(cpu);
+            self.nr_preferred_running += view.nr_preferred_running(cpu);
+            if let Some(dst) = dst_llc
+                && llc::of(env, cpu) != Some(dst)
+            {
+                self.nr_pref_dst_llc += view.nr_preferring_llc(cpu, dst);
+            }
+            if nr_running == 0 && view.is_idle(cpu) {
+                self.idle_cpus += 1;
+                continue;
+            }
+            if local.is_none() {
+                continue;
+            }
+            if asym_capacity || !env.has(Feature::LB_REDUCED_CAPACITY) {
+                let misfit = view.misfit_load(cpu);
+                if asym_capacity && misfit > self.misfit_load {
+                    self.misfit_load = misfit;
+                    root.overload = true;
+                }
+            } else if takes_reduced && h_nr == 1 && env.is_capacity_reduced(state, cpu) {
+                self.misfit_load = self.misfit_load.max(load);
+            }
+        }
+    }
+}
+
+/// Does this search look at how many tasks CPUs have for the root domain's sake?
+fn counts_overload(env: &Env<'_>) -> bool {
+    !env.has(Feature::LB_OVERLOAD_AT_TOP) || env.sd.parent.is_none()
 }
 
 /// What a search finds out about the root domain.
@@ -116,53 +202,26 @@ pub fn gather<V: BalanceView + ?Sized>(
         is_imbalanced: capacity.imbalance,
         ..GroupStats::NOTHING
     };
-    let runnable = env.has(Feature::LB_RUNNABLE);
-    let counts_overload = !env.has(Feature::LB_OVERLOAD_AT_TOP) || env.sd.parent.is_none();
-    let asym_capacity = env.flag(DomainFlags::ASYM_CPUCAPACITY);
-    let takes_reduced = env.has(Feature::LB_REDUCED_CAPACITY) && env.idle.is_idle();
-    let dst_llc = llc::of(env, env.dst_cpu);
     cost.groups += 1;
-
-    for cpu in env.domains.mask(group.span) {
-        if !env.cpus.test(cpu) {
-            continue;
-        }
-        cost.group_cpus += 1;
-        let nr_running = view.nr_running(cpu);
-        let h_nr = env.h_nr(view, cpu);
-        let load = env.load(view, cpu);
-        stats.group_load += load;
-        stats.group_util += cpu_util(env, view, cpu);
-        if runnable {
-            stats.group_runnable += view.runnable_avg(cpu);
-        }
-        stats.sum_h_nr_running += h_nr;
-        stats.sum_nr_running += nr_running;
-        root.overload |= counts_overload && nr_running > 1;
-        stats.is_overutilized |= is_overutilized(env, view, state, cpu);
-        stats.nr_numa_running += view.nr_numa_running(cpu);
-        stats.nr_preferred_running += view.nr_preferred_running(cpu);
-        if let Some(dst) = dst_llc
-            && llc::of(env, cpu) != Some(dst)
-        {
-            stats.nr_pref_dst_llc += view.nr_preferring_llc(cpu, dst);
-        }
-        if nr_running == 0 && view.is_idle(cpu) {
-            stats.idle_cpus += 1;
-            continue;
-        }
-        if local.is_none() {
-            continue;
-        }
-        if asym_capacity || !env.has(Feature::LB_REDUCED_CAPACITY) {
-            let misfit = view.misfit_load(cpu);
-            if asym_capacity && misfit > stats.misfit_load {
-                stats.misfit_load = misfit;
-                root.overload = true;
+    match sums::of(env, state, group) {
+        Some(sum) => {
+            let before = (stats, *root);
+            cost.group_cpus += group.weight;
+            stats.take(env, sum, root);
+            if cfg!(debug_assertions) {
+                let (mut walked, mut walked_root) = before;
+                let mut touched = BalanceCost::default();
+                let (to, count) = (&mut walked_root, &mut touched);
+                walked.walk(env, view, state, group, local, to, count);
+                let walked = (walked, walked_root, touched.group_cpus);
+                assert_eq!(
+                    (stats, *root, group.weight),
+                    walked,
+                    "a sum is that of a walk"
+                );
             }
-        } else if takes_reduced && h_nr == 1 && env.is_capacity_reduced(state, cpu) {
-            stats.misfit_load = stats.misfit_load.max(load);
         }
+        None => stats.walk(env, view, state, group, local, root, cost),
     }
     root.overutilized |= stats.is_overutilized;
 

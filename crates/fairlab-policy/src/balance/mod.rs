@@ -6,7 +6,7 @@
 //!      v
 //!   load_balance                                                 one domain  pass
 //!      |  should_we_balance                                      who         should_balance
-//!      |  find_busiest_group                                     from whom   group_stats, classify,
+//!      |  find_busiest_group                                     from whom   group_stats, sums, classify,
 //!      |                                                                     busiest_group, imbalance
 //!      |  find_busiest_queue                                     which CPU   busiest_queue
 //!      |  detach_tasks                                           which tasks detach, migrate
@@ -44,6 +44,7 @@ pub mod periodic;
 pub mod settle;
 mod should_balance;
 mod state;
+mod sums;
 pub mod v5_4;
 mod view;
 

@@ -15,6 +15,7 @@ use super::migrate::{BalanceFlags, Pull};
 use super::settle::{AttemptEnd, note_failure, note_quiet, note_worked};
 use super::should_balance::should_we_balance;
 use super::state::{BalanceScratch, BalanceState};
+use super::sums;
 use super::view::BalanceOps;
 
 /// The balancer: the rules of a kernel, applied to the state that the caller owns.
@@ -75,6 +76,8 @@ struct Work<'w> {
     this_cpu: CpuId,
     dst_cpu: CpuId,
     parent_group: Option<CapacityId>,
+    /// All CPUs of the domain take part.
+    is_whole: bool,
     state: &'w mut BalanceState,
     cpus: &'w mut CpuMask,
     detached: &'w mut alloc::vec::Vec<TaskId>,
@@ -110,9 +113,9 @@ impl Balancer<'_> {
     ) -> Attempt {
         let sd = self.domains.domain(domain);
         let scratch = &mut *self.scratch;
-        scratch
-            .cpus
-            .assign_and(self.domains.mask(sd.span), ops.active());
+        let span = self.domains.mask(sd.span);
+        scratch.cpus.assign_and(span, ops.active());
+        let is_whole = span.words() == scratch.cpus.words();
         let mut work = Work {
             kernel: self.kernel,
             domains: self.domains,
@@ -121,6 +124,7 @@ impl Balancer<'_> {
             this_cpu,
             dst_cpu: this_cpu,
             parent_group: sd.parent.map(|p| self.domains.groups(p)[0].capacity),
+            is_whole,
             state: &mut *self.state,
             cpus: &mut scratch.cpus,
             detached: &mut scratch.detached,
@@ -151,7 +155,7 @@ impl Work<'_> {
     /// The loop over sources.
     fn run<O: BalanceOps + ?Sized>(&mut self, ops: &mut O, skip: &mut CpuMask) -> AttemptEnd {
         loop {
-            let env = env!(self);
+            let mut env = env!(self);
             if !should_we_balance(&env, ops, skip, &mut self.attempt.cost) {
                 self.attempt.continue_balancing = false;
                 return AttemptEnd::NotUs;
@@ -162,6 +166,7 @@ impl Work<'_> {
             if serialized {
                 return AttemptEnd::Locked;
             }
+            env.has_sums = self.is_whole && sums::refresh(&env, ops, self.state);
             self.attempt.found = find_busiest_group(&env, ops, self.state, &mut self.attempt.cost);
             let Some(found) = self.attempt.found else {
                 return AttemptEnd::NoGroup;
@@ -174,6 +179,7 @@ impl Work<'_> {
             match self.pull(ops, src, &found) {
                 SourceEnd::AllPinned => {
                     self.cpus.clear(src);
+                    self.is_whole = false;
                     let rest = env!(self).dst_group_mask();
                     if self.cpus.is_subset(rest) {
                         return AttemptEnd::AllPinned;
@@ -237,6 +243,7 @@ impl Work<'_> {
                 && let Some(new_dst) = pull.new_dst_cpu
             {
                 self.cpus.clear(self.dst_cpu);
+                self.is_whole = false;
                 self.dst_cpu = new_dst;
                 pull.flags.clear(BalanceFlags::DST_PINNED);
                 progress.restart();

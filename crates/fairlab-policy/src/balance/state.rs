@@ -1,11 +1,14 @@
 //! What the balancer keeps between passes. The owner of the running state owns it.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use fairlab_kernel::Kernel;
 use fairlab_topology::Domains;
 use fairlab_topology::domains::{CapacityId, DomainId, SharedId};
 use fairlab_units::{CpuId, CpuMask, PerCpu};
+
+use super::sums::GroupSums;
 
 /// State of one domain of one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +159,7 @@ pub struct BalanceState {
     pub serialize_locked: bool,
     /// Upper bound of balance intervals, jiffies: a tenth of a second per online CPU.
     pub max_interval: u64,
+    pub(super) sums: Option<Box<GroupSums>>,
 }
 
 impl BalanceState {
@@ -224,7 +228,16 @@ impl BalanceState {
             overutilized: false,
             serialize_locked: false,
             max_interval: (hz * online as u64 / 10).max(1),
+            sums: None,
         }
+    }
+
+    /// Remembers sums over large groups from search to search. Of use where
+    /// [`BalanceOps::take_changed`](super::BalanceOps::take_changed) tells what has changed.
+    #[must_use]
+    pub fn with_sums(mut self, domains: &Domains) -> Self {
+        self.sums = Some(Box::new(GroupSums::new(domains)));
+        self
     }
 
     /// State of domain `id`.

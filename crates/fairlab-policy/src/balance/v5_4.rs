@@ -12,6 +12,7 @@ use super::cost::BalanceCost;
 use super::env::{Env, IdleKind, MigrationType, NumaClass};
 use super::group_stats::{RootFlags, avg_load};
 use super::state::BalanceState;
+use super::sums::{self, Sum};
 use super::view::BalanceView;
 
 /// Class of a group (`enum group_type` of v5.4), lowest first.
@@ -102,6 +103,52 @@ impl OldGroupStats {
         self.sum_nr_running > self.group_weight
             && self.group_capacity * 100 < self.group_util * u64::from(pct)
     }
+
+    /// Takes what a walk would gather from its sum.
+    fn take(&mut self, sum: &Sum, root: &mut RootFlags) {
+        self.group_load = sum.load;
+        self.group_util = sum.util;
+        self.sum_nr_running = sum.h_nr_running;
+        root.overload |= sum.crowded > 0;
+        root.overutilized |= sum.overutilized > 0;
+        self.nr_numa_running = sum.nr_numa;
+        self.nr_preferred_running = sum.nr_preferred;
+        self.idle_cpus = sum.idle;
+    }
+
+    /// Gathers what the CPUs of `group` say.
+    fn walk<V: BalanceView + ?Sized>(
+        &mut self,
+        env: &Env<'_>,
+        view: &V,
+        state: &BalanceState,
+        group: &SchedGroup,
+        root: &mut RootFlags,
+        cost: &mut BalanceCost,
+    ) {
+        for cpu in env.domains.mask(group.span) {
+            if !env.cpus.test(cpu) {
+                continue;
+            }
+            cost.group_cpus += 1;
+            self.group_load += env.load(view, cpu);
+            self.group_util += cpu_util(env, view, cpu);
+            self.sum_nr_running += env.h_nr(view, cpu);
+            let nr_running = view.nr_running(cpu);
+            root.overload |= nr_running > 1;
+            root.overutilized |= is_overutilized(env, view, state, cpu);
+            self.nr_numa_running += view.nr_numa_running(cpu);
+            self.nr_preferred_running += view.nr_preferred_running(cpu);
+            if nr_running == 0 && view.is_idle(cpu) {
+                self.idle_cpus += 1;
+            }
+            let misfit = view.misfit_load(cpu);
+            if env.flag(DomainFlags::ASYM_CPUCAPACITY) && misfit > self.misfit_load {
+                self.misfit_load = misfit;
+                root.overload = true;
+            }
+        }
+    }
 }
 
 /// What a search gathered.
@@ -133,27 +180,24 @@ fn gather_group<V: BalanceView + ?Sized>(
         ..OldGroupStats::NOTHING
     };
     cost.groups += 1;
-    for cpu in env.domains.mask(group.span) {
-        if !env.cpus.test(cpu) {
-            continue;
+    match sums::of(env, state, group) {
+        Some(sum) => {
+            let before = (stats, *root);
+            cost.group_cpus += group.weight;
+            stats.take(sum, root);
+            if cfg!(debug_assertions) {
+                let (mut walked, mut walked_root) = before;
+                let mut touched = BalanceCost::default();
+                walked.walk(env, view, state, group, &mut walked_root, &mut touched);
+                let walked = (walked, walked_root, touched.group_cpus);
+                assert_eq!(
+                    (stats, *root, group.weight),
+                    walked,
+                    "a sum is that of a walk"
+                );
+            }
         }
-        cost.group_cpus += 1;
-        stats.group_load += env.load(view, cpu);
-        stats.group_util += cpu_util(env, view, cpu);
-        stats.sum_nr_running += env.h_nr(view, cpu);
-        let nr_running = view.nr_running(cpu);
-        root.overload |= nr_running > 1;
-        root.overutilized |= is_overutilized(env, view, state, cpu);
-        stats.nr_numa_running += view.nr_numa_running(cpu);
-        stats.nr_preferred_running += view.nr_preferred_running(cpu);
-        if nr_running == 0 && view.is_idle(cpu) {
-            stats.idle_cpus += 1;
-        }
-        let misfit = view.misfit_load(cpu);
-        if env.flag(DomainFlags::ASYM_CPUCAPACITY) && misfit > stats.misfit_load {
-            stats.misfit_load = misfit;
-            root.overload = true;
-        }
+        None => stats.walk(env, view, state, group, root, cost),
     }
     stats.avg_load = avg_load(stats.group_load, stats.group_capacity);
     stats.load_per_task = stats

@@ -260,6 +260,13 @@ pub trait BalanceOps: BalanceView {
     /// looks at.
     fn random(&mut self) -> u32;
 
+    /// Adds to `changed` the CPUs of which anything that [`BalanceView`] reads may have changed since the
+    /// last call. False when the caller does not know; then nothing is remembered from search to
+    /// search.
+    fn take_changed(&mut self, _changed: &mut CpuMask) -> bool {
+        false
+    }
+
     /// An attempt to balance one domain has ended; for traces and statistics.
     fn attempt_ended(&mut self, _cpu: CpuId, _idle: IdleKind, _attempt: &Attempt) {}
 }
