@@ -24,8 +24,11 @@ use super::llc;
 use super::state::BalanceState;
 use super::view::{BalanceOps, BalanceView};
 
-/// Groups of fewer CPUs are walked: that costs no more than keeping their sums.
-const SMALLEST: u32 = 8;
+/// Groups of fewer CPUs are walked: that costs no more than keeping their sums, as long as the machine is
+/// small enough for its CPUs to be in the caches.
+const fn smallest(nr_cpus: usize) -> u32 {
+    if nr_cpus < 64 { 8 } else { 2 }
+}
 
 /// No sum is kept.
 const NONE: u32 = u32::MAX;
@@ -112,7 +115,7 @@ impl GroupSums {
         let ids = (0..domains.domains().len()).map(|i| domains.groups(DomainId(i as u32)));
         let mut total_of = Vec::new();
         let mut masks = Vec::new();
-        for group in ids.flatten().filter(|group| group.weight >= SMALLEST) {
+        for group in ids.flatten().filter(|group| group.weight >= smallest(nr)) {
             let index = group.span.0 as usize;
             if total_of.len() <= index {
                 total_of.resize(index + 1, NONE);
