@@ -31,6 +31,7 @@ use crate::memory::Memory;
 use crate::metrics::{Counts, CpuTime, GroupTime, RunResult};
 use crate::numa::NumaTask;
 use crate::observer::{Observer, SectionTimer};
+use crate::operations::Operations;
 use crate::resources::Resources;
 use crate::speed::{Bandwidth, Packages};
 use crate::task::{Phase, Task};
@@ -170,6 +171,7 @@ pub(crate) struct Engine<'a> {
     /// How many these are.
     pub(crate) nr_asleep: u32,
     pub(crate) workload: &'a Workload,
+    pub(crate) ops: Operations,
     pub(crate) resources: Resources,
     pub(crate) memory: Memory,
     pub(crate) cache: CacheAware,
@@ -377,6 +379,7 @@ impl<'a> Engine<'a> {
             asleep: CpuMask::new(nr),
             nr_asleep: 0,
             workload,
+            ops: Operations::of(workload),
             resources: Resources::of(workload),
             cache: CacheAware::new(machine, domains, &kernel),
             memory: Memory::new(machine, workload, &costs),
@@ -445,17 +448,18 @@ impl<'a> Engine<'a> {
         };
         let end = until.map_or(own_end, |until| until.min(own_end));
         while self.alive > 0 {
-            match self.queue.next_time() {
+            let next = match self.queue.next() {
                 // Ticks of busy CPUs go on for ever, so an empty queue means that all sleep.
                 None => {
                     self.deadlock(own_end)?;
                     break;
                 }
-                Some(time) if time > end => break,
-                Some(time) if time.0 > limit.0 => return Err(SimError::Limit(limit)),
-                Some(_) => {}
-            }
-            let Some((time, due)) = self.queue.pop() else {
+                Some(next) if next.time() > end => break,
+                Some(next) if next.time().0 > limit.0 => return Err(SimError::Limit(limit)),
+                Some(next) => next,
+            };
+            let time = next.time();
+            let Some(due) = self.queue.take(next) else {
                 break;
             };
             self.now = time;

@@ -50,10 +50,6 @@ struct Entry {
     due: Due,
 }
 
-const fn time_of(key: u128) -> Timestamp {
-    Timestamp((key >> 64) as u64)
-}
-
 impl PartialEq for Entry {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
@@ -74,10 +70,24 @@ impl Ord for Entry {
     }
 }
 
-/// Where the next thing due is.
+/// What is due next, and where it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Next {
+    key: u128,
+    place: Place,
+}
+
+impl Next {
+    /// When it is due.
+    #[inline]
+    pub(crate) const fn time(&self) -> Timestamp {
+        Timestamp((self.key >> 64) as u64)
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    Segments,
+    Segments(CpuId),
     Ticks,
     Soon,
     Timers,
@@ -91,6 +101,9 @@ pub(crate) struct EventQueue {
     soon: BinaryHeap<Entry>,
     timers: BinaryHeap<Entry>,
     inserted: u64,
+    /// Whose segment was taken out last, and its key. What follows gives most CPUs another one, so the
+    /// tournament is told when the next thing is asked for.
+    ended: Option<(u128, CpuId)>,
     /// Draws the order of what is due at the same time.
     shuffle: Option<Rng>,
 }
@@ -105,6 +118,7 @@ impl EventQueue {
             soon: BinaryHeap::new(),
             timers: BinaryHeap::new(),
             inserted: 0,
+            ended: None,
             shuffle: shuffle.map(|seed| Rng::stream(seed, "ties")),
         }
     }
@@ -144,52 +158,61 @@ impl EventQueue {
         self.segments.clear(cpu);
     }
 
-    /// Takes out the next thing due.
-    pub(crate) fn pop(&mut self) -> Option<(Timestamp, Due)> {
-        let (key, place) = self.next()?;
-        let due = match place {
-            Place::Segments => {
-                let (_, cpu) = self.segments.first()?;
-                self.segments.clear(cpu);
-                Due::Segment { cpu }
-            }
-            Place::Ticks => self.ticks.pop_front()?.due,
-            Place::Soon => self.soon.pop()?.due,
-            Place::Timers => self.timers.pop()?.due,
-        };
-        Some((time_of(key), due))
-    }
-
-    /// How much is due.
+    /// How much is due; ends of segments count as one.
     pub(crate) fn len(&self) -> usize {
-        self.heap.len()
+        let segments = usize::from(self.segments.first().0 != u128::MAX);
+        segments + self.ticks.len() + self.soon.len() + self.timers.len()
     }
 
-    pub(crate) fn next_time(&self) -> Option<Timestamp> {
-        self.next().map(|(key, _)| time_of(key))
-    }
-
+    /// The next thing due.
     #[inline]
-    fn next(&self) -> Option<(u128, Place)> {
+    pub(crate) fn next(&mut self) -> Option<Next> {
+        if let Some((key, cpu)) = self.ended.take()
+            && self.segments.key(cpu) == key
+        {
+            self.segments.clear(cpu);
+        }
         let key = |entry: Option<&Entry>| entry.map_or(u128::MAX, |entry| entry.key);
-        let segment = self.segments.first().map_or(u128::MAX, |(key, _)| key);
-        let mut first = (segment, Place::Segments);
-        for other in [
+        let (segment, cpu) = self.segments.first();
+        let mut first = Next {
+            key: segment,
+            place: Place::Segments(cpu),
+        };
+        for (key, place) in [
             (key(self.soon.peek()), Place::Soon),
             (key(self.timers.peek()), Place::Timers),
             (key(self.ticks.front()), Place::Ticks),
         ] {
-            if other.0 < first.0 {
-                first = other;
+            if key < first.key {
+                first = Next { key, place };
             }
         }
-        (first.0 != u128::MAX).then_some(first)
+        (first.key != u128::MAX).then_some(first)
+    }
+
+    /// Takes out what [`Self::next`] has told.
+    #[inline]
+    pub(crate) fn take(&mut self, next: Next) -> Option<Due> {
+        match next.place {
+            Place::Segments(cpu) => {
+                self.ended = Some((next.key, cpu));
+                Some(Due::Segment { cpu })
+            }
+            Place::Ticks => self.ticks.pop_front().map(|entry| entry.due),
+            Place::Soon => self.soon.pop().map(|entry| entry.due),
+            Place::Timers => self.timers.pop().map(|entry| entry.due),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn pop(queue: &mut EventQueue) -> Option<(Timestamp, Due)> {
+        let next = queue.next()?;
+        Some((next.time(), queue.take(next)?))
+    }
 
     #[test]
     fn equal_times_leave_in_the_order_of_kind_and_then_of_insertion() {
@@ -199,7 +222,7 @@ mod tests {
         queue.push(at, Due::Timer { task: TaskId(9) });
         queue.push(at, Due::Timer { task: TaskId(3) });
         queue.push(Timestamp(4), Due::Tick { cpu: CpuId(7) });
-        let order: Vec<Due> = std::iter::from_fn(|| queue.pop().map(|e| e.1)).collect();
+        let order: Vec<Due> = std::iter::from_fn(|| pop(&mut queue).map(|e| e.1)).collect();
         let expected = [
             Due::Tick { cpu: CpuId(7) },
             Due::Timer { task: TaskId(9) },
@@ -216,11 +239,11 @@ mod tests {
             queue.push(Timestamp(at), Due::Segment { cpu: CpuId(cpu) });
         }
         let due = |at, cpu| Some((Timestamp(at), Due::Segment { cpu: CpuId(cpu) }));
-        assert_eq!(queue.pop(), due(7, 1));
-        assert_eq!(queue.pop(), due(9, 0));
+        assert_eq!(pop(&mut queue), due(7, 1));
+        assert_eq!(pop(&mut queue), due(9, 0));
         queue.push(Timestamp(11), Due::Segment { cpu: CpuId(1) });
         queue.cancel_segment(CpuId(1));
-        assert_eq!(queue.pop(), None);
+        assert_eq!(pop(&mut queue), None);
     }
 
     #[test]
@@ -231,7 +254,7 @@ mod tests {
                 queue.push(Timestamp(at), Due::Tick { cpu: CpuId(cpu) });
             }
         }
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        let order: Vec<_> = std::iter::from_fn(|| pop(&mut queue)).collect();
         assert_eq!(order.len(), 128);
         assert!(order.is_sorted_by_key(|(time, _)| *time));
         assert!(!order.is_sorted_by_key(|(time, due)| match due {

@@ -36,6 +36,7 @@ mod misses;
 mod moves;
 mod numa;
 mod observer;
+mod operations;
 mod ops;
 mod resources;
 mod schedule;

@@ -87,11 +87,7 @@ impl Engine<'_> {
     fn perform(&mut self, cpu: CpuId, id: TaskId) -> Step {
         let now = self.now;
         let task = &mut self.world.tasks[id.index()];
-        let Some(op) = self.workload.programs[task.program.index()]
-            .ops
-            .get(task.pc)
-            .copied()
-        else {
+        let Some(op) = self.ops.get(task.program, task.pc) else {
             return self.exit(cpu, id);
         };
         match op {

@@ -268,8 +268,7 @@ impl Engine<'_> {
             self.update_siblings(cpu);
         }
         self.arm_segment(cpu);
-        // Newidle balancing and completed sleeps may have changed what others should do.
-        self.collect_left(cpu);
+        self.complete_left(cpu);
     }
 
     fn begin_run(&mut self, cpu: CpuId, id: TaskId, from_idle: bool) {
@@ -347,14 +346,30 @@ impl Engine<'_> {
         }
     }
 
-    /// Sleepers whose delayed dequeue is over have left the queue by now.
+    /// Sleepers whose delayed dequeue is over have left the queue by now; something else may have changed
+    /// too.
     pub(crate) fn collect_left(&mut self, cpu: CpuId) {
+        self.take_left(cpu);
+        self.note_idle(cpu);
+    }
+
+    /// The same where nothing else has changed since the CPU was looked at.
+    pub(crate) fn complete_left(&mut self, cpu: CpuId) {
+        if self.take_left(cpu) {
+            self.note_idle(cpu);
+        }
+    }
+
+    /// Takes who has left out of the counts; true when somebody has.
+    fn take_left(&mut self, cpu: CpuId) -> bool {
+        let mut has_left = false;
         while let Some(left) = self.world.cpus[cpu].queue.rq.pop_left(&mut self.world.ents) {
+            has_left = true;
             let task = self.world.task_of(left);
             let task = &mut self.world.tasks[task.index()];
             self.world.cpus[cpu].queue.census.remove(task);
         }
-        self.note_idle(cpu);
+        has_left
     }
 
     fn arm_tick(&mut self, cpu: CpuId) {

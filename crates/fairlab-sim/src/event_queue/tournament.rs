@@ -54,12 +54,17 @@ impl Tournament {
         }
     }
 
-    /// The CPU with the least key, and the key.
+    /// The key of `cpu`, or the greatest of all.
     #[inline]
-    pub(super) fn first(&self) -> Option<(u128, CpuId)> {
+    pub(super) fn key(&self, cpu: CpuId) -> u128 {
+        self.keys[cpu.index()]
+    }
+
+    /// The least key, and whose it is; the greatest of all when nobody has one.
+    #[inline]
+    pub(super) fn first(&self) -> (u128, CpuId) {
         let cpu = self.winners[1];
-        let key = self.keys[cpu as usize];
-        (key != NONE).then_some((key, CpuId(cpu)))
+        (self.keys[cpu as usize], CpuId(cpu))
     }
 
     fn replay(&mut self, cpu: CpuId) {
@@ -97,7 +102,7 @@ mod tests {
             let mut rng = Rng::new(nr_cpus as u64);
             let mut tournament = Tournament::new(nr_cpus);
             let mut model = vec![None; nr_cpus];
-            assert_eq!(tournament.first(), None);
+            assert_eq!(tournament.first().0, NONE);
             for number in 0..2_000 {
                 let cpu = CpuId(rng.below(nr_cpus as u64) as u32);
                 if rng.below(3) == 0 {
@@ -111,7 +116,8 @@ mod tests {
                 }
                 let keys = model.iter().enumerate();
                 let least = keys.filter_map(|(cpu, key)| Some(((*key)?, CpuId(cpu as u32))));
-                assert_eq!(tournament.first(), least.min());
+                let least = least.min().map_or(NONE, |(key, _)| key);
+                assert_eq!(tournament.first().0, least);
             }
         }
     }
