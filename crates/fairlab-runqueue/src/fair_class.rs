@@ -202,7 +202,11 @@ impl FairClass {
         self.update_task(ents, id, avg, time);
         if avg.last_update_time.is_never() {
             let state = self.entity_state(ents, id);
-            signals_of(&mut self.avg, &mut self.groups, q).attach(self.rq.cfg.kernel(), avg, &state);
+            signals_of(&mut self.avg, &mut self.groups, q).attach(
+                self.rq.cfg.kernel(),
+                avg,
+                &state,
+            );
         }
         self.climb(ents, q, time);
         let resched = self.rq.enqueue(ents, id, flags, now);
@@ -211,7 +215,11 @@ impl FairClass {
             self.avg.add_util_est(self.rq.cfg.kernel(), avg);
         }
         let state = self.entity_state(ents, id);
-        signals_of(&mut self.avg, &mut self.groups, q).add_runnable_load(self.rq.cfg.kernel(), avg, &state);
+        signals_of(&mut self.avg, &mut self.groups, q).add_runnable_load(
+            self.rq.cfg.kernel(),
+            avg,
+            &state,
+        );
         self.settle(ents, now);
         resched
     }
@@ -290,12 +298,10 @@ impl FairClass {
     pub fn turn(
         &mut self,
         ents: &mut Entities,
-        kernel: &Kernel,
-        config: RqConfig,
+        config: impl Into<Arc<RqConfig>>,
         now: Timestamp,
     ) -> Turned {
         self.update_queue(now);
-        self.kernel = *kernel;
         self.rq.turn(ents, config, now)
     }
 

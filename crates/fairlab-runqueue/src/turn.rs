@@ -4,6 +4,7 @@
 //! entities is what both schedulers mean by fairness, so that is kept: the distance of each vruntime
 //! from the weighted average. What only one of them knows (deadlines, protection, buddies) begins anew.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use fairlab_units::Timestamp;
@@ -35,7 +36,13 @@ impl FairRq {
     /// * Delayed sleepers leave when `cfg` does not delay dequeues: ask [`Self::pop_left`] for them.
     ///
     /// Afterwards call [`Self::turn_sleeper`] for every task of the CPU that is not queued.
-    pub fn turn(&mut self, ents: &mut Entities, cfg: RqConfig, now: Timestamp) -> Turned {
+    pub fn turn(
+        &mut self,
+        ents: &mut Entities,
+        cfg: impl Into<Arc<RqConfig>>,
+        now: Timestamp,
+    ) -> Turned {
+        let cfg = cfg.into();
         for queue in 0..self.queues.len() as u32 {
             // A switch of kernels is no reason to reschedule; the next tick will tell.
             let _ = self.charge(ents, queue, now);
@@ -43,7 +50,7 @@ impl FairRq {
         if self.cfg.delay_dequeue && !cfg.delay_dequeue {
             self.let_delayed_go(ents, now);
         }
-        let was = self.cfg;
+        let was = self.cfg.clone();
         let neutral: Vec<Vruntime> = self
             .queues
             .iter_mut()

@@ -25,6 +25,11 @@ impl Cpus {
         self.cpus.len()
     }
 
+    /// All CPUs, ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (CpuId, &Cpu)> {
+        self.cpus.iter()
+    }
+
     /// Adds who was touched since the last call to `mask`.
     pub(crate) fn take_touched(&mut self, mask: &mut CpuMask) {
         mask.or_with(&self.touched);

@@ -11,6 +11,8 @@
 //!             preferred LLCs, slices and deadlines where the old kernel has none
 //! ```
 
+use std::sync::Arc;
+
 use fairlab_kernel::{Feature, Kernel};
 use fairlab_pelt::OnQueue;
 use fairlab_policy::IdleMasks;
@@ -93,7 +95,7 @@ impl<'a> Engine<'a> {
         }
         self.counts = Counts::default();
         self.warmup_counts = Counts::default();
-        self.reasons.clear();
+        self.reasons.fill(0);
         self.wakeup_delay.clear();
         self.loops.clear();
         for samples in &mut self.samples {
@@ -111,7 +113,7 @@ impl<'a> Engine<'a> {
         let was = std::mem::replace(&mut self.world.kernel, kernel);
         self.world.domains = domains;
         let online = self.world.all.clone();
-        self.turn_queues(&was, RqConfig::new(&kernel, online.weight()));
+        self.turn_queues(&was, Arc::new(RqConfig::new(&kernel, online.weight())));
         self.turn_census();
         self.world.scan_cost = vec![0; domains.domains().len()];
         self.world.perf = fairlab_policy::perf_domains(machine, domains, &kernel);
@@ -149,14 +151,14 @@ impl<'a> Engine<'a> {
     }
 
     /// The queues and all tasks, queued or not.
-    fn turn_queues(&mut self, was: &Kernel, config: RqConfig) {
+    fn turn_queues(&mut self, was: &Kernel, config: Arc<RqConfig>) {
         let now = self.now;
         let kernel = self.world.kernel;
         let nr = self.world.cpus.len();
         let mut turned = PerCpu::from_fn(nr, |_| None);
         for cpu in (0..nr).map(CpuId::from_index) {
             let queue = &mut self.world.cpus[cpu].queue;
-            turned[cpu] = Some(queue.turn(&mut self.world.ents, &kernel, config, now));
+            turned[cpu] = Some(queue.turn(&mut self.world.ents, config.clone(), now));
             while let Some(left) = queue.rq.pop_left(&mut self.world.ents) {
                 let task = left.0 as usize;
                 queue.census.remove(&mut self.world.tasks[task]);

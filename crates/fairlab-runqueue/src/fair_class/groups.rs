@@ -177,7 +177,11 @@ impl FairClass {
             self.rq.rebase_wakeup(ents, id);
             self.update_blocked(ents, now);
             let state = self.entity_state(ents, id);
-            signals_of(&mut self.avg, &mut self.groups, group.0).attach(self.rq.cfg.kernel(), avg, &state);
+            signals_of(&mut self.avg, &mut self.groups, group.0).attach(
+                self.rq.cfg.kernel(),
+                avg,
+                &state,
+            );
             let time = self.time(now);
             self.climb(ents, group.0, time);
         }
@@ -280,7 +284,9 @@ impl FairClass {
             return 0;
         };
         let total = &mut ents.group_loads[below as usize];
-        group.queue.update_group_load(self.rq.cfg.kernel(), time.0, total);
+        group
+            .queue
+            .update_group_load(self.rq.cfg.kernel(), time.0, total);
         let load = GroupLoad {
             load_avg: group.queue.avg.load_avg,
             tg_load_avg: *total,
