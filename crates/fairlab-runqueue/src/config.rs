@@ -38,6 +38,12 @@ pub struct RqConfig {
     pub(crate) tick: u64,
 }
 
+/// Tunables of CFS before scaling, in ns: v6.1 `kernel/sched/fair.c`, `sysctl_sched_latency`,
+/// `sysctl_sched_min_granularity`, `sysctl_sched_wakeup_granularity`.
+const CFS_LATENCY: u64 = 6_000_000;
+const CFS_MIN_GRANULARITY: u64 = 750_000;
+const CFS_WAKEUP_GRANULARITY: u64 = 1_000_000;
+
 impl RqConfig {
     /// The configuration of `kernel` on a machine with `nr_cpus` online CPUs.
     ///
@@ -48,11 +54,15 @@ impl RqConfig {
     pub fn new(kernel: &Kernel, nr_cpus: usize) -> Self {
         let t = &kernel.tunables;
         let factor = t.scaling_factor(nr_cpus);
-        let latency = t.latency_ns * factor;
-        let min_granularity = t.min_granularity_ns * factor;
+        let eevdf = kernel.has(Feature::EEVDF);
+        // Releases of EEVDF have no numbers for CFS: with it switched back they get those of the last one
+        // that has them.
+        let cfs = |own: u64, last: u64| if own == 0 && !eevdf { last } else { own };
+        let latency = cfs(t.latency_ns, CFS_LATENCY) * factor;
+        let min_granularity = cfs(t.min_granularity_ns, CFS_MIN_GRANULARITY) * factor;
         Self {
             kernel: *kernel,
-            eevdf: kernel.has(Feature::EEVDF),
+            eevdf,
             division: !kernel.has(Feature::WEIGHT_UNSCALED),
             zero_vruntime: kernel.has(Feature::ZERO_VRUNTIME),
             vprot: kernel.has(Feature::SLICE_VPROT),
@@ -63,8 +73,8 @@ impl RqConfig {
             lazy: kernel.has(Feature::RESCHED_LAZY),
             latency,
             min_granularity,
-            idle_min_granularity: t.idle_min_granularity_ns,
-            wakeup_granularity: t.wakeup_granularity_ns * factor,
+            idle_min_granularity: cfs(t.idle_min_granularity_ns, CFS_MIN_GRANULARITY),
+            wakeup_granularity: cfs(t.wakeup_granularity_ns, CFS_WAKEUP_GRANULARITY) * factor,
             nr_latency: latency
                 .div_ceil(min_granularity.max(1))
                 .min(u64::from(u32::MAX)) as u32,
@@ -123,5 +133,23 @@ impl RqConfig {
         } else {
             weight::weighted_by_inverse(delta, weight.unscaled(), load.sum_inverse())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairlab_kernel::{Kernel, Release};
+
+    use super::*;
+
+    #[test]
+    fn cfs_in_a_release_of_eevdf_has_the_numbers_of_the_last_release_of_cfs() {
+        let back: Kernel = "6.6:NO_EEVDF".parse().unwrap();
+        let numbers = |kernel: &Kernel| {
+            let c = RqConfig::new(kernel, 8);
+            let granularity = (c.min_granularity, c.idle_min_granularity);
+            (c.latency, granularity, c.wakeup_granularity, c.nr_latency)
+        };
+        assert_eq!(numbers(&back), numbers(&Kernel::of(Release::V6_1)));
     }
 }
