@@ -201,6 +201,39 @@ fn repeated_runs_are_tested() {
 }
 
 #[test]
+fn the_rows_of_one_file_are_one_table_without_columns_that_are_not_known() {
+    let text = " Performance counter stats for 'sleep 0.05' (4 runs):\n\n\
+                1.20 msec task-clock    #    0.022 CPUs utilized    ( +-  5.00% )\n\
+                74      page-faults     #   56.738 K/sec\n\n\
+                0.05554 +- 0.00169 seconds time elapsed  ( +-  3.00% )\n";
+    let files = Files::new("one-table", &[("a", text)]);
+    let a = files.path("a");
+    let run = fairlab(&["stats", &a]);
+    let rows: Vec<Vec<&str>> = run
+        .stdout
+        .lines()
+        .skip(2)
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            vec!["unit", "N", "Avg", "Stddev"],
+            // The error of four runs is half their deviation.
+            vec!["task-clock", "ms", "4", "1.2", "0.12"],
+            vec!["page-faults", "4", "74", "0"],
+            vec!["time", "elapsed", "s", "4", "0.05554", "0.0033324"],
+        ]
+    );
+    // In Markdown it is read back, and says the same.
+    let markdown = fairlab(&["stats", &a, "--format", "markdown"]).stdout;
+    let copy = Files::new("one-table-copy", &[("b.md", &markdown)]);
+    let again = fairlab(&["stats", &copy.path("b.md")]).stdout;
+    let table = |text: &str| text.lines().skip(2).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(table(&again), table(&run.stdout));
+}
+
+#[test]
 fn conditions_decide_the_exit_code() {
     let files = Files::new("check", &[("a", FAST), ("b", SLOW)]);
     let (a, b) = (files.path("a"), files.path("b"));
