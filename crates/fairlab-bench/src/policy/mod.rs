@@ -6,13 +6,14 @@
 //!      '-- util        one fork or exec, with the utilization functions called and inlined
 //!             |-- rounds         ns per call: interleaved, in random order
 //!             |-- instructions   exact, by single-stepping a child
-//!             '-- objects        sections of two builds of the same code
+//!             '-- objects        sections of two builds of the same code, and whose code it is (`code`)
 //!   PerCpuLayout --> sharing     what readers pay beside a writer, by placement of variables
 //!   published                    the tables that the above are held against
 //! ```
 //!
 //! Forms that are compared answer alike: every measurement compares the outcomes before it counts.
 
+pub mod code;
 pub mod instructions;
 pub mod objects;
 pub mod percpu;

@@ -12,6 +12,8 @@ use std::process::{Command, Stdio};
 use object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE};
 use object::{Object as _, ObjectSection as _, SectionFlags, SectionKind};
 
+use super::code::Code;
+
 /// The sources of this crate when it was built.
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -95,6 +97,8 @@ pub struct Built {
     pub path: PathBuf,
     /// Its sizes.
     pub sizes: Sizes,
+    /// Where its code lies.
+    pub code: Code,
 }
 
 /// Why there are no objects.
@@ -217,11 +221,18 @@ pub fn build(form: Form, dir: &Path) -> Result<Built, ObjectError> {
         path: path.clone(),
         source,
     })?;
-    let sizes = Sizes::of(&bytes).map_err(|source| ObjectError::NotElf {
+    let not_elf = |source| ObjectError::NotElf {
         path: path.clone(),
         source,
-    })?;
-    Ok(Built { form, path, sizes })
+    };
+    let sizes = Sizes::of(&bytes).map_err(not_elf)?;
+    let code = Code::of(&bytes).map_err(not_elf)?;
+    Ok(Built {
+        form,
+        path,
+        sizes,
+        code,
+    })
 }
 
 /// Runs `command` and gives what it printed.
@@ -296,7 +307,10 @@ mod tests {
             return;
         }
         let dir = std::env::temp_dir().join("fairlab-objects-test");
-        let [called, inlined] = Form::ALL.map(|form| build(form, &dir).unwrap().sizes);
+        let built = Form::ALL.map(|form| build(form, &dir).unwrap());
+        let [called, inlined] = built.each_ref().map(|built| built.code);
+        assert!(called.utilization > 0 && inlined.utilization == 0);
+        let [called, inlined] = built.map(|built| built.sizes);
         assert!(called.text > 10_000);
         assert_ne!(called, inlined);
         assert_eq!(called.bss, inlined.bss);

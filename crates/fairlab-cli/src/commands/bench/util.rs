@@ -9,6 +9,7 @@ use fairlab::kernel::{Feature, Kernel};
 use fairlab::stats::table::{Align, BeforeAfter, Table, before_after};
 use fairlab::stats::{Direction, Sample};
 use fairlab_bench::BenchError;
+use fairlab_bench::policy::code::Code;
 use fairlab_bench::policy::objects::{self, Built, Form, ObjectError, Sizes};
 use fairlab_bench::policy::rounds::Rounds;
 use fairlab_bench::policy::util::{self, Event, Forms, UtilError, UtilOptions};
@@ -294,6 +295,19 @@ impl Report {
             "One source, one compiler, release form; the builds differ in --cfg fairlab_cpu_util only. \
              The objects are in {}.",
             objects::default_dir().display()
+        )?;
+        let [before, after] = built.each_ref().map(|built| built.code);
+        let change = |part: fn(&Code) -> u64| part(&after) as i64 - part(&before) as i64;
+        writeln!(
+            out,
+            "Of the change, {:+} bytes are the utilization functions themselves, {:+} the functions \
+             that call them, and {:+} the tables for unwinding. Here each of two callers has one \
+             call, which passes the numbers of CPU and task in memory and keeps on the stack what \
+             is needed behind it; that code goes with the call, and is longer than the body that \
+             comes in its place. The published objects grew; those are not at hand to look into.",
+            change(|code| code.utilization),
+            change(|code| code.callers),
+            change(|code| code.unwinding),
         )?;
         Ok(())
     }
