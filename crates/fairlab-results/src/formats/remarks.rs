@@ -8,8 +8,7 @@ use crate::text::Line;
 pub(crate) fn read(lines: &[Line]) -> Option<Found> {
     let text = lines.first()?.trimmed();
     let is_remark = (text.starts_with("values are ") && text.ends_with(" of the runs"))
-        || text.ends_with(" rows have no repetitions: no significance can be stated")
-        || text.ends_with(" row has no repetitions: no significance can be stated")
+        || text.ends_with(": no significance can be stated")
         || (text.starts_with("Mann-Whitney U (") && text.contains(", intervals at "))
         || text.contains(" stated figures follow from the others");
     is_remark.then(|| Found::talk(Format::Results, 1))

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::Result;
-use fairlab_results::Finding;
+use fairlab_results::{Finding, RowComparison};
 
 use crate::cli::TableArg;
 use crate::commands::stats::Report;
@@ -28,14 +28,26 @@ pub(super) fn remarks(out: &mut Output, report: &Report<'_>, which: TableArg) ->
         let kinds: Vec<&str> = kinds.into_iter().map(says).collect();
         lines.push(format!("values are {} of the runs", kinds.join(", ")));
     }
-    let untested = rows()
+    // A spread without a count comes from repetitions that nobody counted.
+    let is_uncounted = |row: &&RowComparison| {
+        [&row.a, &row.b].iter().all(|side| {
+            let figures = &side.figures;
+            figures.n.is_none() && figures.stddev.or(figures.sem).is_some()
+        })
+    };
+    let (uncounted, single): (Vec<_>, Vec<_>) = rows()
         .filter(|row| row.finding() == Finding::NotTested)
-        .count();
-    if untested > 0 && which != TableArg::Size {
-        lines.push(format!(
-            "{untested} of {} rows have no repetitions: no significance can be stated",
-            rows().count()
-        ));
+        .partition(is_uncounted);
+    for (untested, why) in [
+        (single.len(), "have no repetitions"),
+        (uncounted.len(), "do not say of how many runs they are"),
+    ] {
+        if untested > 0 && which != TableArg::Size {
+            lines.push(format!(
+                "{untested} of {} rows {why}: no significance can be stated",
+                rows().count()
+            ));
+        }
     }
     let level = report.options.confidence * 100.0;
     if which == TableArg::Full && rows().any(|row| row.tests.is_some()) {
