@@ -39,8 +39,8 @@ pub struct CpuFacts {
     pub queue: u32,
     /// Its core, by the number of the first thread.
     pub core: u32,
-    /// Keeps the size a multiple of 8.
-    pub reserved: u32,
+    /// Its node, by number; counted only, never decided by.
+    pub node: u32,
     /// The threads of its core, itself included, ascending; [`NO_THREAD`] fills the rest. Numbers, not
     /// bits: siblings are often half the machine apart, and so in different words.
     pub threads: [u16; THREADS],
@@ -58,7 +58,7 @@ impl CpuFacts {
         capacity: 1024,
         queue: 0,
         core: NONE,
-        reserved: 0,
+        node: NONE,
         threads: [NO_THREAD; THREADS],
     };
 }
@@ -111,6 +111,21 @@ impl Config {
     #[must_use]
     pub const fn llc(&self, llc: u32) -> &[u64; WORDS] {
         &self.llc_span[llc as usize & (LLCS - 1)]
+    }
+
+    /// The first thread of the core of `cpu`, itself included, that `is_wanted`.
+    #[inline(always)]
+    pub fn thread_of(&self, cpu: u32, is_wanted: impl Fn(u32) -> bool) -> Option<u32> {
+        for thread in self.of(cpu).threads {
+            let thread = u32::from(thread);
+            if thread >= self.cpus {
+                break;
+            }
+            if is_wanted(thread) {
+                return Some(thread);
+            }
+        }
+        None
     }
 
     /// The words of a cluster.

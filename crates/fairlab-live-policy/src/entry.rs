@@ -17,12 +17,32 @@ use crate::clock::{QueueClock, TaskClock, weight_of_nice};
 use crate::config::Config;
 use crate::place::place;
 use crate::request::{Answer, Request};
+use crate::spare::{Place, leaves_core, spare};
 
 /// See [`place`].
 #[unsafe(no_mangle)]
 #[inline(always)]
 pub extern "C" fn fairlab_place(config: &Config, request: &Request, answer: &mut Answer) {
     *answer = place(config, request);
+}
+
+/// See [`spare`].
+#[unsafe(no_mangle)]
+#[inline(always)]
+pub extern "C" fn fairlab_spare(config: &Config, request: &Request, place: u32) -> u32 {
+    spare(config, request, Place::from_number(place))
+}
+
+/// See [`leaves_core`].
+#[unsafe(no_mangle)]
+#[inline(always)]
+pub extern "C" fn fairlab_leaves_core(
+    config: &Config,
+    request: &Request,
+    since: &mut u64,
+    now: u64,
+) -> bool {
+    leaves_core(config, request, since, now)
 }
 
 /// What a waker remembers of whom it woke.

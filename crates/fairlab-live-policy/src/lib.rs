@@ -9,6 +9,7 @@
 //!   Config (read-only, from the loader)   Request (one wakeup, from the shim)
 //!                    \                     /
 //!                     Wakeup: Surroundings      -> place() -> Answer { cpu, reason }
+//!                                               -> spare(), leaves_core(): balance when a slice ends
 //!   TaskClock, QueueClock                       -> virtual time: lag, deadline
 //! ```
 //!
@@ -22,9 +23,11 @@ mod config;
 mod entry;
 mod place;
 mod request;
+mod spare;
 mod wakeup;
 
 pub use clock::{QueueClock, TaskClock, VTIME_PER_NS_SHIFT, weight_of_nice};
 pub use config::{CLUSTERS, CPUS, Config, CpuFacts, LLCS, NO_THREAD, NONE, THREADS, WORDS};
 pub use place::place;
 pub use request::{Answer, Decision, Request, WakeKind};
+pub use spare::{PATIENCE_NS, Place, is_crowded, leaves_core, spare};

@@ -17,6 +17,9 @@ impl WakeKind {
     pub const INTERRUPT: u32 = 8;
     /// Waker and wakee are one task.
     pub const SELF: u32 = 16;
+    /// Loads are decayed averages, as the kernel's own class keeps them: in that of the previous CPU
+    /// the sleeping wakee still counts.
+    pub const DECAYED: u32 = 32;
 }
 
 /// One placement: everything that the policy reads, so that the same question can be asked again.

@@ -36,19 +36,13 @@ impl Wakeup<'_> {
     /// A free thread of the core of `cpu` (`select_idle_smt`).
     #[inline(always)]
     fn idle_smt(&self, cpu: CpuId, span: &[u64; WORDS]) -> Option<CpuId> {
-        for thread in self.config.of(cpu.0).threads {
-            let thread = u32::from(thread);
-            if thread >= self.config.cpus {
-                break;
-            }
-            let may = Request::bit(&self.request.allowed, thread)
+        let free = self.config.thread_of(cpu.0, |thread| {
+            Request::bit(&self.request.allowed, thread)
                 && (!self.has(Feature::SIS_SMT_DOMAIN) || Request::bit(span, thread))
-                && (self.has(Feature::SIS_SMT_SELF) || thread != cpu.0);
-            if may && Request::bit(&self.request.idle, thread) {
-                return Some(CpuId(thread));
-            }
-        }
-        None
+                && (self.has(Feature::SIS_SMT_SELF) || thread != cpu.0)
+                && Request::bit(&self.request.idle, thread)
+        });
+        free.map(CpuId)
     }
 }
 
@@ -142,7 +136,8 @@ impl Surroundings for Wakeup<'_> {
         self.recent_cpu = cpu.0;
     }
 
-    /// Loads are weights of runnable tasks at this moment, not decayed averages.
+    /// Loads are weights of runnable tasks at this moment, or decayed averages where the request says
+    /// so.
     #[inline(always)]
     fn weights(&mut self, sync: bool) -> Weights {
         let request = self.request;
@@ -155,8 +150,12 @@ impl Surroundings for Wakeup<'_> {
             } else {
                 None
             },
-            // The wakee sleeps, so that no queue counts its weight yet: neither side has to give.
-            wakee: 0,
+            // The wakee sleeps, so that no sum of runnable weights counts it: neither side has to give.
+            wakee: if request.is(WakeKind::DECAYED) {
+                request.wakee_weight
+            } else {
+                0
+            },
             this_capacity: u64::from(facts.capacity),
             prev_capacity: u64::from(self.config.of(request.prev_cpu).capacity),
             imbalance_pct: facts.imbalance_pct,

@@ -43,14 +43,26 @@ struct sched_ext_entity {
 	u64 slice;
 	u64 dsq_vtime;
 };
+struct sched_avg {
+	unsigned long load_avg;
+};
+struct sched_entity {
+	struct sched_avg avg;
+};
 struct task_struct {
 	int pid;
 	unsigned int flags;
 	int static_prio;
 	unsigned int policy;
 	int nr_cpus_allowed;
+	unsigned short migration_disabled;
 	const cpumask_t *cpus_ptr;
 	struct sched_ext_entity scx;
+	struct sched_entity se;
+	unsigned int wakee_flips;
+	unsigned long wakee_flip_decay_ts;
+	struct task_struct *last_wakee;
+	int recent_used_cpu;
 };
 enum scx_exit_kind { SCX_EXIT_NONE };
 struct scx_exit_info {
@@ -66,11 +78,15 @@ struct scx_init_task_args {
 
 /* Members are matched by name; those that a kernel does not know must be zero. */
 struct sched_ext_ops {
+	/* First, where the loader finds it. */
+	u64 flags;
+	u32 timeout_ms;
 	s32 (*select_cpu)(struct task_struct *, s32, u64);
 	void (*enqueue)(struct task_struct *, u64);
 	void (*dispatch)(s32, struct task_struct *);
 	void (*runnable)(struct task_struct *, u64);
 	void (*running)(struct task_struct *);
+	void (*tick)(struct task_struct *);
 	void (*stopping)(struct task_struct *, bool);
 	void (*quiescent)(struct task_struct *, u64);
 	void (*set_weight)(struct task_struct *, u32);
@@ -78,36 +94,37 @@ struct sched_ext_ops {
 	void (*enable)(struct task_struct *);
 	s32 (*init)(void);
 	void (*exit)(struct scx_exit_info *);
-	u64 flags;
-	u32 timeout_ms;
 	char name[128];
 };
 
 enum { PF_EXITING = 0x4, PF_KTHREAD = 0x200000, SCHED_IDLE = 5 };
+enum { WF_TTWU = 8, WF_SYNC = 16 };
 enum { SCX_TASK_QUEUED = 1, SCX_WAKE_TTWU = 8, SCX_WAKE_SYNC = 16, SCX_ENQ_WAKEUP = 1 };
 #define SCX_ENQ_LAST (1ULL << 41)
-enum { SCX_OPS_ENQ_LAST = 2, SCX_PICK_IDLE_CORE = 1 };
+enum { SCX_OPS_ENQ_LAST = 2, SCX_OPS_SWITCH_PARTIAL = 8 };
 #define SCX_DSQ_LOCAL_ON ((1ULL << 63) | (1ULL << 62))
 enum { SCX_KICK_IDLE = 1, SCX_KICK_PREEMPT = 2 };
 #define SCX_DSQ_LOCAL ((1ULL << 63) | 2)
 
-s32 scx_bpf_create_dsq(u64 dsq_id, s32 node) __ksym;
+/* Weak: programs that only watch the kernel load without sched_ext. */
+s32 scx_bpf_create_dsq(u64 dsq_id, s32 node) __ksym __weak;
 void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags) __ksym __weak;
 void scx_bpf_dsq_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime,
 			      u64 enq_flags) __ksym __weak;
 bool scx_bpf_dsq_move_to_local(u64 dsq_id) __ksym __weak;
 struct task_struct *scx_bpf_dsq_peek(u64 dsq_id) __ksym __weak;
-s32 scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;
-void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
-const struct cpumask *scx_bpf_get_idle_cpumask(void) __ksym;
-const struct cpumask *scx_bpf_get_idle_smtmask(void) __ksym;
-void scx_bpf_put_idle_cpumask(const struct cpumask *idle_mask) __ksym;
-bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym;
-s32 scx_bpf_pick_idle_cpu(const cpumask_t *cpus_allowed, u64 flags) __ksym;
-bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
-bool bpf_cpumask_empty(const struct cpumask *cpumask) __ksym;
-s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
+s32 scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym __weak;
+void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym __weak;
+const struct cpumask *scx_bpf_get_idle_cpumask(void) __ksym __weak;
+const struct cpumask *scx_bpf_get_idle_smtmask(void) __ksym __weak;
+void scx_bpf_put_idle_cpumask(const struct cpumask *idle_mask) __ksym __weak;
+bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym __weak;
+s32 scx_bpf_pick_idle_cpu(const cpumask_t *cpus_allowed, u64 flags) __ksym __weak;
+s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym __weak;
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
+
+/* Where x86 counts in which contexts a CPU is; other architectures and older kernels keep it elsewhere. */
+extern const int __preempt_count __ksym __weak;
 
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
@@ -118,5 +135,18 @@ static long (*const bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 fl
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
 					   u64 flags) = (void *)156;
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
+
+static void *(*const bpf_this_cpu_ptr)(const void *ptr) = (void *)154;
+
+/* Is this an interrupt, hard or soft, and not the task? No, where that cannot be told. */
+static __inline bool in_interrupt(void)
+{
+	const int *count;
+
+	if (!&__preempt_count)
+		return false;
+	count = bpf_this_cpu_ptr(&__preempt_count);
+	return *count & 0x00ff0100;
+}
 
 #endif

@@ -13,7 +13,7 @@ enum { WORDS = 16, CPUS = WORDS * 64, LLCS = 64, CLUSTERS = 256 };
 
 struct cpu_facts {
 	u32 llc, cluster, share, affine, llc_size, imbalance_pct, capacity, queue,
-		core, reserved;
+		core, node;
 	u16 threads[8];
 };
 
@@ -27,7 +27,10 @@ struct config {
 	u64 features[8];
 };
 
-enum { WAKEUP = 1, SYNC = 2, BY_KTHREAD = 4, INTERRUPT = 8, SELF = 16 };
+enum { WAKEUP = 1, SYNC = 2, BY_KTHREAD = 4, INTERRUPT = 8, SELF = 16, DECAYED = 32 };
+
+/* What a task has where it is, as the policy is told. */
+enum { WAITS, WAITS_BRIEFLY, SHARES };
 
 struct request {
 	u32 this_cpu, prev_cpu, recent_cpu, kind, waker_flips, wakee_flips, nr_running, thread;
@@ -55,6 +58,8 @@ struct wakes {
 };
 
 void fairlab_place(struct config *config, struct request *request, struct answer *answer);
+u32 fairlab_spare(struct config *config, struct request *request, u32 place);
+bool fairlab_leaves_core(struct config *config, struct request *request, u64 *since, u64 now);
 void fairlab_record_wakee(struct config *config, struct wakes *wakes, u64 jiffies, u32 thread);
 u64 fairlab_weight(u32 static_prio, bool is_idle_policy);
 u64 fairlab_advance(struct queue_clock *queue, u64 ns);

@@ -213,6 +213,15 @@ fn check_whole(text: &str) -> Result<(), String> {
         let (name, _) = rest.split_once('(')?;
         Some(name.to_owned())
     };
+    let is_program = |line: &str| {
+        [
+            " section \"struct_ops",
+            " section \"fentry/",
+            " section \"fexit/",
+        ]
+        .iter()
+        .any(|section| line.contains(section))
+    };
     let missing: Vec<String> = text
         .lines()
         .filter(|line| line.starts_with("declare ") && !line.contains(" section \".ksyms\""))
@@ -221,7 +230,7 @@ fn check_whole(text: &str) -> Result<(), String> {
         .collect();
     let left: Vec<String> = text
         .lines()
-        .filter(|line| line.starts_with("define ") && !line.contains(" section \"struct_ops"))
+        .filter(|line| line.starts_with("define ") && !is_program(line))
         .filter_map(name_of)
         .collect();
     if missing.is_empty() && left.is_empty() {

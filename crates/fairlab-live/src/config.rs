@@ -50,6 +50,7 @@ pub fn config(
     });
     let (mut llcs, mut clusters, mut affine) =
         (Spans::default(), Spans::default(), Spans::default());
+    let mut nodes = Spans::default();
     for cpu in (0..nr).map(CpuId::from_index) {
         let cached = domains.cached(cpu);
         let facts = &mut config.facts[cpu.index()];
@@ -67,6 +68,11 @@ pub fn config(
                 facts.cluster = clusters.number_of(domains.mask(group.span));
             }
         }
+        let node = domains
+            .chain(cpu)
+            .filter(|id| !domains.domain(*id).flags.has(DomainFlags::NUMA))
+            .last();
+        facts.node = nodes.number_of(node.map_or(core, |id| domains.span(id)));
         let widest = domains
             .chain(cpu)
             .filter(|id| domains.domain(*id).flags.has(DomainFlags::WAKE_AFFINE))
@@ -106,7 +112,6 @@ impl Spans {
     }
 }
 
-/// The threads of a core as bits of the word of `cpu`; zero when some are in another.
 /// The threads of a core as numbers.
 fn numbers_of(threads: &CpuMask) -> Result<[u16; THREADS], LiveError> {
     too_many("threads of a core", threads.weight(), THREADS)?;

@@ -15,6 +15,12 @@ pub enum LiveError {
         /// `uname -r`.
         release: String,
     },
+    /// The kernel is older than what the programs that watch need.
+    #[error("this kernel is {release}; watching needs Linux 6.4 or newer; boot a newer kernel")]
+    TooOldToWatch {
+        /// `uname -r`.
+        release: String,
+    },
     /// The kernel was built without sched_ext.
     #[error(
         "this kernel ({release}) was built without sched_ext (no /sys/kernel/sched_ext); boot one with CONFIG_SCHED_CLASS_EXT=y"
@@ -46,6 +52,14 @@ pub enum LiveError {
         number: usize,
         /// How many fit.
         room: usize,
+    },
+    /// There is no such cgroup.
+    #[error(
+        "{path} is no cgroup of version 2 (no cgroup.threads in it, nor below /sys/fs/cgroup); name one by its path"
+    )]
+    NoCgroup {
+        /// As it was named.
+        path: PathBuf,
     },
     /// The object cannot be read.
     #[error("cannot read the BPF object {path}")]

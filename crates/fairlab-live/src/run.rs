@@ -10,11 +10,13 @@ use fairlab_topology::domains::{self, BuildOptions};
 
 use crate::ended::Ended;
 use crate::error::LiveError;
-use crate::session::{Options, Session};
+use crate::members::Members;
+use crate::object::Options;
+use crate::session::Session;
 use crate::status::{Status, is_root};
 
 /// How often a run looks whether it is to end.
-const STEP: Duration = Duration::from_millis(50);
+pub(crate) const STEP: Duration = Duration::from_millis(50);
 
 /// The domains of this machine under the rules of `options`.
 ///
@@ -44,6 +46,8 @@ pub fn run(
     mut report: impl FnMut(&Session) -> Result<(), LiveError>,
 ) -> Result<Option<Ended>, LiveError> {
     Status::read(Path::new("/")).check(is_root())?;
+    let only = options.only_cgroup.as_deref();
+    let mut members = only.map(Members::of).transpose()?;
     loop {
         let mut session = Session::start(&domains_here(options)?, options)?;
         let mut next = Instant::now() + interval;
@@ -58,6 +62,9 @@ pub fn run(
             }
             std::thread::sleep(STEP);
             session.check_decisions()?;
+            if let Some(members) = &mut members {
+                members.update();
+            }
             if Instant::now() >= next {
                 report(&session)?;
                 next += interval;

@@ -8,24 +8,22 @@
 //! ```
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
-use std::sync::Mutex;
 
-use fairlab_kernel::Kernel;
 use fairlab_live_policy::{Config, Decision, place};
 use fairlab_topology::Domains;
-use libbpf_rs::query::ProgInfoIter;
-use libbpf_rs::{
-    Link, MapCore, MapFlags, MapMut, Object, ObjectBuilder, OpenObject, PrintLevel, RingBuffer,
-    RingBufferBuilder, set_print,
-};
+use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer};
 
-use crate::config::{Settings, config};
+use crate::config::config;
 use crate::ended::{Ended, ExitReport};
 use crate::error::LiveError;
+use crate::object::{
+    Options, Part, SCHEDULER, configure, load, map_of, open, ring_of, select, step, take_part,
+};
+use crate::program::Program;
 use crate::stats::Stats;
-use crate::sys::{bytes_of, from_bytes};
+use crate::sys::{count_run_times, from_bytes};
 
 /// What the host found when it asked the policy again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,28 +36,6 @@ pub struct Checked {
     pub first_difference: Option<String>,
 }
 
-/// What to start.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The rules.
-    pub kernel: Kernel,
-    /// Numbers.
-    pub settings: Settings,
-    /// A prebuilt object in place of the one that was built with this crate.
-    pub object: Option<PathBuf>,
-    /// Where the log goes when the kernel does not take the program.
-    pub log: PathBuf,
-}
-
-/// A program as the kernel checked it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
-    /// Its name, as far as the kernel keeps it.
-    pub name: String,
-    /// Instructions that the verifier looked at.
-    pub instructions: u32,
-}
-
 /// The scheduler while it runs. Dropping it gives scheduling back.
 pub struct Session {
     // Order matters: the link goes before what it refers to.
@@ -68,22 +44,8 @@ pub struct Session {
     checked: Rc<RefCell<Checked>>,
     object: Object,
     config: Rc<Config>,
-}
-
-/// What libbpf and the verifier said last.
-static LOG: Mutex<String> = Mutex::new(String::new());
-
-fn keep_log(_: PrintLevel, text: String) {
-    if let Ok(mut log) = LOG.lock() {
-        log.push_str(&text);
-    }
-}
-
-fn step<T>(step: &'static str, result: libbpf_rs::Result<T>) -> Result<T, LiveError> {
-    result.map_err(|error| LiveError::Step {
-        step,
-        problem: format!("{error:#}"),
-    })
+    // The kernel counts run times for as long as this is open.
+    _cost: Option<OwnedFd>,
 }
 
 impl Session {
@@ -93,27 +55,22 @@ impl Session {
     /// When the object does not fit, or the kernel does not take it.
     pub fn start(domains: &Domains, options: &Options) -> Result<Self, LiveError> {
         let config: Rc<Config> = Rc::from(config(domains, &options.kernel, options.settings)?);
-        let bytes = match &options.object {
-            Some(path) => std::fs::read(path).map_err(|source| LiveError::Object {
-                path: path.clone(),
-                source,
-            })?,
-            None => crate::OBJECT.to_vec(),
-        };
-        if let Ok(mut log) = LOG.lock() {
-            log.clear();
-        }
-        set_print(Some((PrintLevel::Debug, keep_log)));
-        let mut open = step(
-            "open the BPF object",
-            ObjectBuilder::default().open_memory(&bytes),
-        )?;
+        let mut open = open(options)?;
+        select(&mut open, Part::Scheduler);
         configure(&mut open, &config)?;
-        let mut object = open.load().map_err(|error| refused(&error, options))?;
+        if options.only_cgroup.is_some() {
+            take_part(&mut open)?;
+        }
+        let mut object = load(open, options)?;
         let checked = Rc::new(RefCell::new(Checked::default()));
-        let ring = ring_of(&object, Rc::clone(&config), Rc::clone(&checked))?;
+        let ring = {
+            let (config, checked) = (Rc::clone(&config), Rc::clone(&checked));
+            ring_of(&object, "decisions", move |decision: &Decision| {
+                check(&config, decision, &mut checked.borrow_mut());
+            })?
+        };
         let link = {
-            let mut map = map_of(&mut object, "fairlab")?;
+            let mut map = map_of(&mut object, SCHEDULER)?;
             step("attach the scheduler", map.attach_struct_ops())?
         };
         Ok(Self {
@@ -122,6 +79,11 @@ impl Session {
             checked,
             object,
             config,
+            _cost: if options.count_cost {
+                count_run_times()
+            } else {
+                None
+            },
         })
     }
 
@@ -144,7 +106,7 @@ impl Session {
             )?;
             for bytes in values.unwrap_or_default() {
                 if let Some(stats) = from_bytes::<Stats>(&bytes) {
-                    sum.add(&stats);
+                    sum = sum.and(&stats);
                 }
             }
         }
@@ -171,16 +133,10 @@ impl Session {
         from_bytes::<ExitReport>(&bytes)?.ended()
     }
 
-    /// What the verifier found of each program.
+    /// What the kernel knows of each program.
     #[must_use]
-    pub fn verified(&self) -> Vec<Verified> {
-        ProgInfoIter::default()
-            .filter(|info| info.name.to_string_lossy().starts_with("fairlab_"))
-            .map(|info| Verified {
-                name: info.name.to_string_lossy().into_owned(),
-                instructions: info.verified_insns,
-            })
-            .collect()
+    pub fn programs(&self) -> Vec<Program> {
+        Program::loaded()
     }
 
     /// Gives scheduling back and tells why it ended.
@@ -194,100 +150,14 @@ impl Session {
     }
 }
 
-fn map_of<'o>(object: &'o mut Object, name: &str) -> Result<MapMut<'o>, LiveError> {
-    let found = object.maps_mut().find(|map| map.name() == name);
-    found.ok_or_else(|| LiveError::Mismatch {
-        problem: format!("it has no map `{name}`"),
-    })
-}
-
-/// Writes the configuration into the object's read-only data.
-fn configure(open: &mut OpenObject, config: &Config) -> Result<(), LiveError> {
-    let bytes = bytes_of(config);
-    let mut written = false;
-    for mut map in open.maps_mut() {
-        if !map.name().to_string_lossy().contains("rodata.config") {
-            continue;
-        }
-        let Some(value) = map.initial_value_mut() else {
-            continue;
-        };
-        let room = value.len();
-        let Some(target) = value.get_mut(..bytes.len()) else {
-            return Err(LiveError::Mismatch {
-                problem: format!(
-                    "its configuration has {room} bytes, and ours has {}",
-                    bytes.len()
-                ),
-            });
-        };
-        target.copy_from_slice(bytes);
-        written = true;
-    }
-    if written {
-        return Ok(());
-    }
-    Err(LiveError::Mismatch {
-        problem: "it has no configuration".to_owned(),
-    })
-}
-
-/// Reads decisions and asks the policy again.
-fn ring_of(
-    object: &Object,
-    config: Rc<Config>,
-    checked: Rc<RefCell<Checked>>,
-) -> Result<RingBuffer<'static>, LiveError> {
-    let map = object
-        .maps()
-        .find(|map| map.name() == "decisions")
-        .ok_or_else(|| LiveError::Mismatch {
-            problem: "it has no buffer of decisions".to_owned(),
-        })?;
-    let mut builder = RingBufferBuilder::new();
-    let check = move |bytes: &[u8]| {
-        let Some(decision) = from_bytes::<Decision>(bytes) else {
-            return 0;
-        };
-        let answer = place(&config, &decision.request);
-        let mut checked = checked.borrow_mut();
-        checked.decisions += 1;
-        if answer != decision.answer {
-            checked.different += 1;
-            checked
-                .first_difference
-                .get_or_insert_with(|| format!("{decision:?}: here {answer:?}"));
-        }
-        0
-    };
-    step("read the buffer of decisions", builder.add(&map, check))?;
-    step("read the buffer of decisions", builder.build())
-}
-
-/// Saves what the verifier said, and tells the lines that matter.
-fn refused(error: &libbpf_rs::Error, options: &Options) -> LiveError {
-    let log = LOG.lock().map(|log| log.clone()).unwrap_or_default();
-    let _ = std::fs::write(&options.log, &log);
-    let matters = |line: &&str| {
-        let line = line.trim_start();
-        !line.is_empty() && !line.starts_with("libbpf: sec ") && !line.starts_with("libbpf: CO-RE")
-    };
-    let begin = log.find("BEGIN PROG LOAD LOG").unwrap_or(0);
-    // What is wrong stands at the end of the log of a program.
-    let end = log[begin..]
-        .find("END PROG LOAD LOG")
-        .map_or(log.len(), |at| begin + at);
-    let lines: Vec<&str> = log[begin..end].lines().filter(matters).collect();
-    let first_lines: String = lines
-        .iter()
-        .rev()
-        .take(12)
-        .rev()
-        .map(|line| format!("  {line}\n"))
-        .collect();
-    LiveError::Verifier {
-        problem: format!("{error:#}"),
-        first_lines,
-        log: options.log.clone(),
+/// Asks the policy again for what the kernel's side decided.
+fn check(config: &Config, decision: &Decision, checked: &mut Checked) {
+    let answer = place(config, &decision.request);
+    checked.decisions += 1;
+    if answer != decision.answer {
+        checked.different += 1;
+        checked
+            .first_difference
+            .get_or_insert_with(|| format!("{decision:?}: here {answer:?}"));
     }
 }

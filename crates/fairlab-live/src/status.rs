@@ -23,6 +23,12 @@ pub struct Status {
     pub enable_seq: Option<u64>,
     /// Tasks that were refused.
     pub nr_rejected: Option<u64>,
+    /// Does the scheduler have all tasks, or only those that ask for it?
+    pub switches_all: Option<bool>,
+    /// How often CPUs came or went since boot.
+    pub hotplug_seq: Option<u64>,
+    /// What the kernel counts of the scheduler's life, by its own names.
+    pub events: Vec<(String, u64)>,
 }
 
 impl Status {
@@ -33,7 +39,7 @@ impl Status {
             let text = fs::read_to_string(root.join(path)).ok()?;
             Some(text.trim().to_owned())
         };
-        let number = |path: &str| text(path)?.parse().ok();
+        let number = |path: &str| text(path)?.parse::<u64>().ok();
         Self {
             release: text("proc/sys/kernel/osrelease").unwrap_or_default(),
             state: text("sys/kernel/sched_ext/state"),
@@ -41,6 +47,11 @@ impl Status {
             has_btf: root.join("sys/kernel/btf/vmlinux").exists(),
             enable_seq: number("sys/kernel/sched_ext/enable_seq"),
             nr_rejected: number("sys/kernel/sched_ext/nr_rejected"),
+            switches_all: number("sys/kernel/sched_ext/switch_all").map(|n| n != 0),
+            hotplug_seq: number("sys/kernel/sched_ext/hotplug_seq"),
+            events: text("sys/kernel/sched_ext/root/events")
+                .map(|text| events(&text))
+                .unwrap_or_default(),
         }
     }
 
@@ -52,6 +63,24 @@ impl Status {
                 .scheduler
                 .as_deref()
                 .is_some_and(|name| name.starts_with(NAME))
+    }
+
+    /// Can the policy watch here, without scheduling?
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_shadow(&self, is_root: bool) -> Result<(), LiveError> {
+        let release = self.release.clone();
+        if !self.has_btf {
+            return Err(LiveError::NoBtf { release });
+        }
+        if version(&release) < (6, 4) {
+            return Err(LiveError::TooOldToWatch { release });
+        }
+        if is_root {
+            return Ok(());
+        }
+        Err(LiveError::NotRoot)
     }
 
     /// Can a scheduler be loaded here?
@@ -89,6 +118,16 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Names and counts, one of each to a line.
+fn events(text: &str) -> Vec<(String, u64)> {
+    text.lines()
+        .filter_map(|line| {
+            let (name, count) = line.trim().rsplit_once(char::is_whitespace)?;
+            Some((name.trim().to_owned(), count.parse().ok()?))
+        })
+        .collect()
+}
+
 /// Major and minor number of a kernel release; zeroes for what is no number.
 fn version(release: &str) -> (u32, u32) {
     let mut numbers = release
@@ -109,6 +148,9 @@ mod tests {
             has_btf: true,
             enable_seq: Some(0),
             nr_rejected: Some(0),
+            switches_all: None,
+            hotplug_seq: Some(0),
+            events: Vec::new(),
         }
     }
 
@@ -132,6 +174,26 @@ mod tests {
         let mut untyped = status();
         untyped.has_btf = false;
         assert!(message(&untyped, true).contains("CONFIG_DEBUG_INFO_BTF"));
+    }
+
+    #[test]
+    fn watching_needs_no_sched_ext() {
+        let mut old = status();
+        (old.state, old.release) = (None, "6.12.117+deb13-cloud-amd64".to_owned());
+        assert!(old.check_shadow(true).is_ok());
+        assert!(old.check_shadow(false).is_err());
+        old.release = "6.1.0-51-cloud-amd64".to_owned();
+        assert!(old.check_shadow(true).is_err());
+    }
+
+    #[test]
+    fn events_are_names_and_numbers() {
+        let read = events("SCX_EV_SELECT_CPU_FALLBACK 0\nSCX_EV_ENQ_SLICE_DFL 12\nodd\n");
+        let wanted = [
+            ("SCX_EV_SELECT_CPU_FALLBACK", 0),
+            ("SCX_EV_ENQ_SLICE_DFL", 12),
+        ];
+        assert_eq!(read, wanted.map(|(name, count)| (name.to_owned(), count)));
     }
 
     #[test]

@@ -109,6 +109,9 @@ impl Machine {
             eprintln!("guest: {line}");
         }
         if !in_time {
+            for line in told.lines() {
+                eprintln!("told before: {line}");
+            }
             bail!(
                 "the guest did not end within {} s (--timeout); its serial line is in {}",
                 self.timeout.as_secs(),

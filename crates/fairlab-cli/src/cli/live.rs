@@ -10,7 +10,8 @@ use crate::kernel_arg::parse_kernel;
 
 /// What it needs, and how it ends.
 const WORDS: &str = "\
-Needs root and a kernel with sched_ext (Linux 6.12 or newer, CONFIG_SCHED_CLASS_EXT, BTF).
+Needs root and a kernel with sched_ext (Linux 6.12 or newer, CONFIG_SCHED_CLASS_EXT, BTF); --shadow needs
+Linux 6.4 or newer with BTF.
 
 The kernel takes scheduling back by itself when this process ends, however it ends, and when a task
 waits longer than 5 s. Ctrl-C leaves cleanly.";
@@ -28,9 +29,16 @@ pub struct LiveVerb {
     /// Length of a slice, us
     #[arg(long, value_name = "N", default_value_t = 3000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
     pub slice_us: u64,
-    /// Print counts every so many seconds
-    #[arg(long, value_name = "SECS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    pub stats: u64,
+    /// Tell in full every so many seconds: waits, moves by distance, lengths of queues, cost of a decision;
+    /// one line every second when not given
+    #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub stats: Option<u64>,
+    /// Schedule nothing: ask the policy at each wakeup, and count where the kernel decides otherwise
+    #[arg(long, conflicts_with_all = ["only_cgroup", "check_every", "slice_us"])]
+    pub shadow: bool,
+    /// Schedule the tasks of this cgroup, and of those below it, only
+    #[arg(long, value_name = "PATH")]
+    pub only_cgroup: Option<PathBuf>,
     /// End after so many seconds
     #[arg(long, value_name = "SECS")]
     pub duration: Option<u64>,

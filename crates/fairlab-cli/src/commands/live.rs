@@ -2,6 +2,10 @@
 
 #[cfg(feature = "live")]
 mod run;
+#[cfg(feature = "live")]
+mod shadow;
+#[cfg(feature = "live")]
+mod show;
 mod status;
 
 use std::process::ExitCode;

@@ -47,11 +47,18 @@ impl Worker {
     }
 
     /// On this CPU only.
-    pub fn pinned(mut self, cpu: usize) -> Self {
+    pub fn pinned(self, cpu: usize) -> Self {
+        self.within(&[cpu])
+    }
+
+    /// On these CPUs only.
+    pub fn within(mut self, cpus: &[usize]) -> Self {
         let mut set = CpuSet::new();
-        set.set(cpu);
+        for cpu in cpus {
+            set.set(*cpu);
+        }
         let done = sched_setaffinity(self.as_pid(), &set);
-        self.name = format!("{} on {cpu}{}", self.name, failed(done.is_err()));
+        self.name = format!("{} on {cpus:?}{}", self.name, failed(done.is_err()));
         self
     }
 

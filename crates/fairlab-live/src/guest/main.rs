@@ -4,9 +4,12 @@
 //! (`fairlab.tests=enable,mix`), writes one line of JSON for each to the port `results` and powers off.
 //! Started again with arguments it is a scheduler (`scheduler`) or a load (`work`).
 
+mod cgroup;
+mod cost;
 mod load;
 mod report;
 mod scheduler;
+mod shadow;
 mod tests;
 mod watch;
 

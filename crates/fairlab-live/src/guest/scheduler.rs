@@ -28,8 +28,8 @@ pub fn start(arguments: &[String]) -> Child {
     child
 }
 
-/// `scheduler [lose=PID] [record=N]`
-pub fn run(arguments: &[String]) -> ExitCode {
+/// The rules of the kernel that most guests boot, and what `arguments` change.
+pub fn options(arguments: &[String]) -> Options {
     let number = |name: &str| {
         arguments
             .iter()
@@ -38,7 +38,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
     };
     // An object that the host gave along takes the place of the one in this program.
     let given = Path::new("/fairlab.bpf.o");
-    let options = Options {
+    Options {
         kernel: Kernel::of(Release::V7_2),
         settings: Settings {
             slice_ns: 3_000_000,
@@ -47,8 +47,17 @@ pub fn run(arguments: &[String]) -> ExitCode {
             lost_thread: number("lose="),
         },
         object: given.exists().then(|| given.to_owned()),
+        only_cgroup: arguments
+            .iter()
+            .find_map(|a| a.strip_prefix("only=").map(PathBuf::from)),
+        count_cost: arguments.iter().any(|a| a == "cost"),
         log: PathBuf::from("/tmp/verifier.log"),
-    };
+    }
+}
+
+/// `scheduler [lose=PID] [record=N] [only=CGROUP] [cost]`
+pub fn run(arguments: &[String]) -> ExitCode {
+    let options = options(arguments);
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         let _ = signal_hook::flag::register(signal, Arc::clone(&stop));
@@ -83,20 +92,28 @@ fn save(session: &Session) -> Result<(), LiveError> {
         .into_iter()
         .map(|(name, count, _)| (name.to_owned(), json!(count)))
         .collect();
-    let verified: Map<_, _> = session
-        .verified()
-        .into_iter()
-        .map(|program| (program.name, json!(program.instructions)))
+    let programs = session.programs();
+    let verified: Map<_, _> = programs
+        .iter()
+        .map(|program| (program.name.clone(), json!(program.verified)))
+        .collect();
+    let mean_ns: Map<_, _> = programs
+        .iter()
+        .filter_map(|program| Some((program.name.clone(), json!(program.mean_ns()?))))
         .collect();
     let config = session.config();
     let value = json!({
         "reasons": reasons,
         "counts": counts,
         "latencies": stats.latencies,
+        "placed": stats.placed,
+        "moved": stats.moved,
+        "lengths": stats.lengths,
         "checked": checked.decisions,
         "different": checked.different,
         "first_difference": checked.first_difference,
         "verified": verified,
+        "mean_ns": mean_ns,
         "cpus": config.cpus,
         "queues": config.queues,
         "has_smt": config.has_smt,

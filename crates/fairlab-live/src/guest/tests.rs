@@ -12,10 +12,10 @@ use crate::report::Report;
 use crate::scheduler::{LAST, start};
 use crate::watch::{core_of, cpu_of, cpus_and_cores, status, wait};
 
-type Facts = Map<String, Value>;
+pub type Facts = Map<String, Value>;
 type Test = fn(&mut Facts) -> bool;
 
-const TESTS: [(&str, Test); 8] = [
+const TESTS: [(&str, Test); 11] = [
     ("refuse", refuse),
     ("enable", enable),
     ("mix", run_mix),
@@ -24,6 +24,9 @@ const TESTS: [(&str, Test); 8] = [
     ("hotplug", hotplug),
     ("cores", cores),
     ("fair", fair),
+    ("cgroup", crate::cgroup::run),
+    ("cost", crate::cost::run),
+    ("shadow", crate::shadow::run),
 ];
 
 /// Runs those that the command line names, or all.
@@ -54,7 +57,7 @@ pub fn run_all() {
 const HANDOVER: Duration = Duration::from_secs(30);
 
 /// Starts the scheduler and waits until it is in charge.
-fn take_over(arguments: &[&str], facts: &mut Facts) -> Option<Child> {
+pub fn take_over(arguments: &[&str], facts: &mut Facts) -> Option<Child> {
     let arguments: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
     let mut child = start(&arguments);
     let took = wait(HANDOVER, || {
@@ -85,7 +88,7 @@ fn take_over(arguments: &[&str], facts: &mut Facts) -> Option<Child> {
 }
 
 /// Ends the scheduler by `signal`; after how many ms the kernel was back on its own.
-fn give_back(mut child: Child, signal: Signal) -> Option<u64> {
+pub fn give_back(mut child: Child, signal: Signal) -> Option<u64> {
     if let Some(pid) = Pid::from_raw(child.id() as i32) {
         let _ = kill_process(pid, signal);
     }
@@ -95,7 +98,7 @@ fn give_back(mut child: Child, signal: Signal) -> Option<u64> {
 }
 
 /// What the scheduler saw last.
-fn last_seen(facts: &mut Facts) -> Value {
+pub fn last_seen(facts: &mut Facts) -> Value {
     let text = fs::read_to_string(LAST).unwrap_or_default();
     let seen: Value = serde_json::from_str(&text).unwrap_or_default();
     facts.insert("seen".to_owned(), seen.clone());
@@ -112,7 +115,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
 }
 
 /// How long a test of endurance lasts.
-fn seconds() -> Duration {
+pub fn seconds() -> Duration {
     Duration::from_secs(number("fairlab.seconds=", 30))
 }
 
@@ -141,12 +144,12 @@ fn enable(facts: &mut Facts) -> bool {
         return false;
     };
     std::thread::sleep(Duration::from_secs(1));
-    last_seen(facts);
     let took = give_back(child, Signal::TERM);
+    let seen = last_seen(facts);
     facts.insert("disabled_after_ms".to_owned(), json!(took));
     let ended = fs::read_to_string("/tmp/ended").unwrap_or_default();
     facts.insert("ended".to_owned(), json!(ended));
-    took.is_some() && !ended.starts_with("error")
+    took.is_some() && !ended.starts_with("error") && is_easily_verified(&seen)
 }
 
 /// Every kind of load at once; nobody may stop, and every decision is asked again.
@@ -183,7 +186,22 @@ fn run_mix(facts: &mut Facts) -> bool {
     facts.insert("disabled_after_ms".to_owned(), json!(took));
     let all_alive = workers.iter_mut().all(Worker::is_alive);
     facts.insert("all_alive".to_owned(), json!(all_alive));
-    stalled.is_empty() && always_ours && all_alive && took.is_some() && is_checked(&seen)
+    stalled.is_empty()
+        && always_ours
+        && all_alive
+        && took.is_some()
+        && is_checked(&seen)
+        && is_easily_verified(&seen)
+}
+
+/// Is each program far from the limit of the verifier's effort?
+fn is_easily_verified(seen: &Value) -> bool {
+    let programs = seen["verified"].as_object();
+    programs.is_some_and(|programs| {
+        let limit = u64::from(fairlab_live::VERIFIED_LIMIT) * 3 / 4;
+        let all_fit = |n: &Value| n.as_u64().is_some_and(|n| n > 0 && n <= limit);
+        !programs.is_empty() && programs.values().all(all_fit)
+    })
 }
 
 /// Were decisions asked again, all with the same answer?
@@ -306,10 +324,16 @@ fn cores(facts: &mut Facts) -> bool {
     };
     let took = wait(Duration::from_secs(5), spread);
     let (mut looks, mut apart) = (0u32, 0u32);
+    let mut together = Vec::new();
     let start = Instant::now();
     while start.elapsed() < seconds().min(Duration::from_secs(5)) {
         looks += 1;
-        apart += u32::from(spread());
+        if spread() {
+            apart += 1;
+        } else if together.len() < 10 {
+            let cpus: Vec<_> = workers.iter().map(|worker| cpu_of(worker.pid())).collect();
+            together.push(json!({ "at_ms": start.elapsed().as_millis() as u64, "cpus": cpus }));
+        }
         std::thread::sleep(Duration::from_millis(10));
     }
     facts.insert(
@@ -318,9 +342,35 @@ fn cores(facts: &mut Facts) -> bool {
     );
     facts.insert("looks".to_owned(), json!(looks));
     facts.insert("looks_apart".to_owned(), json!(apart));
-    last_seen(facts);
+    facts.insert("together".to_owned(), json!(together));
+    let stay = stay_where_allowed(workers, &core_of_cpu);
+    facts.insert("stay_where_allowed".to_owned(), json!(stay));
     give_back(child, Signal::TERM);
-    took.is_some_and(|took| took <= Duration::from_millis(100)) && apart == looks
+    last_seen(facts);
+    took.is_some_and(|took| took <= Duration::from_millis(100)) && apart == looks && stay
+}
+
+/// Busy tasks that may only use one core share it, however many others idle.
+fn stay_where_allowed(workers: Vec<Worker>, core_of_cpu: &[String]) -> bool {
+    drop(workers);
+    let Some(first) = core_of_cpu.first() else {
+        return false;
+    };
+    let threads: Vec<usize> = (0..core_of_cpu.len())
+        .filter(|cpu| core_of_cpu[*cpu] == *first)
+        .collect();
+    let mut bound: Vec<_> = threads
+        .iter()
+        .map(|_| Worker::start("hog").within(&threads))
+        .collect();
+    std::thread::sleep(Duration::from_millis(200));
+    let inside = (0..50).all(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        bound
+            .iter()
+            .all(|worker| cpu_of(worker.pid()).is_some_and(|cpu| threads.contains(&cpu)))
+    });
+    inside && status().is_ours() && bound.iter_mut().all(|worker| !worker.stands_still())
 }
 
 /// Tasks of different nice values on one CPU get time by weight.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use fairlab_live::Status;
@@ -30,14 +31,20 @@ pub fn run_time(pid: u32) -> Option<u64> {
 
 /// The CPU on which a process is or last was.
 pub fn cpu_of(pid: u32) -> Option<usize> {
+    stat_field(pid, 39)
+}
+
+/// A field of a process by its number in the manual, behind the name.
+fn stat_field<T: FromStr>(pid: u32, field: usize) -> Option<T> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold blanks; what follows it does not. The CPU is field 39.
-    text.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(36)?
-        .parse()
-        .ok()
+    // The name, field 2, may hold blanks; what follows it does not.
+    let fields = text.rsplit_once(')')?.1;
+    fields.split_whitespace().nth(field - 3)?.parse().ok()
+}
+
+/// The scheduling policy of a process.
+pub fn policy_of(pid: u32) -> Option<u32> {
+    stat_field(pid, 41)
 }
 
 /// The number of a CPU's core and package, as one text.

@@ -13,7 +13,7 @@ pub const SETTINGS: Settings = Settings {
     lost_thread: 0,
 };
 
-fn of(machine: &str) -> Result<Box<Config>, LiveError> {
+pub fn of(machine: &str) -> Result<Box<Config>, LiveError> {
     let machine = load(machine, &LoadOptions::default()).unwrap();
     let kernel = Kernel::of(Release::V7_2);
     let domains = build(&machine, &kernel, &BuildOptions::default()).unwrap();

@@ -4,3 +4,4 @@
 mod clock;
 mod config;
 mod same_answer;
+mod spare;

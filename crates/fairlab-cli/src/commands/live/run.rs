@@ -1,17 +1,15 @@
 //! Taking over, and telling what happens.
 
 use std::cell::RefCell;
-use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use fairlab::policy::Reason;
 use fairlab_live::{Checked, Options, Session, Settings, Stats};
-use serde_json::{Map, Value, json};
 
+use super::{shadow, show};
 use crate::cli::live::LiveVerb;
 use crate::output::Format;
 
@@ -27,6 +25,8 @@ pub fn run(args: &LiveVerb) -> Result<ExitCode> {
             lost_thread: 0,
         },
         object: args.object.clone(),
+        only_cgroup: args.only_cgroup.clone(),
+        count_cost: args.stats.is_some(),
         log: args.log.clone(),
     };
     let stop = Arc::new(AtomicBool::new(false));
@@ -38,32 +38,43 @@ pub fn run(args: &LiveVerb) -> Result<ExitCode> {
         signal_hook::flag::register(signal, Arc::clone(&stop))
             .context("cannot watch for interrupts")?;
     }
+    if let Some(seconds) = args.duration {
+        end_after(Duration::from_secs(seconds), Arc::clone(&stop));
+    }
+    if args.shadow {
+        return shadow::run(args, &options, &stop);
+    }
     let started = Instant::now();
-    let last = RefCell::new((Stats::ZERO, Checked::default()));
-    let limit = args.duration.map(Duration::from_secs);
+    let seconds = args.stats.unwrap_or(1);
+    let last = RefCell::new((Stats::ZERO, Checked::default(), Vec::new()));
     let ended = fairlab_live::run(
         &options,
         &stop,
-        Duration::from_secs(args.stats),
+        Duration::from_secs(seconds),
         |session: &Session| {
             let now = session.stats()?;
             let checked = session.check_decisions()?;
-            if limit.is_some_and(|limit| started.elapsed() >= limit) {
-                stop.store(true, Ordering::Relaxed);
-            }
+            let programs = session.programs();
             let mut last = last.borrow_mut();
             let since = now.since(&last.0);
-            eprintln!("{}", line(&since, args.stats));
-            *last = (now, checked);
+            if args.stats.is_some() {
+                let cost = show::cost(&last.2, &programs);
+                // Whoever closes the stream of talk does not want it.
+                let _ = show::block(&mut std::io::stderr(), &since, seconds, cost);
+            } else {
+                eprintln!("{}", show::line(&since, seconds));
+            }
+            *last = (now, checked, programs);
             Ok(())
         },
     )?;
-    let (stats, checked) = last.into_inner();
+    let (stats, checked, programs) = last.into_inner();
+    let cost = show::cost(&[], &programs);
     let mut out = args.output.open()?;
     if format == Format::Json {
-        out.json(&summary(&stats, &checked, started.elapsed()))?;
+        out.json(&show::summary(&stats, &checked, cost, started.elapsed()))?;
     } else {
-        table(&mut out, &stats, &checked)?;
+        show::table(&mut out, &stats, &checked, cost)?;
     }
     out.finish()?;
     let Some(ended) = ended else {
@@ -82,71 +93,10 @@ pub fn run(args: &LiveVerb) -> Result<ExitCode> {
     })
 }
 
-/// One line about the last interval.
-fn line(since: &Stats, seconds: u64) -> String {
-    let waits: u64 = since.latencies.iter().sum();
-    format!(
-        "{} placements/s, {} straight to an idle CPU, {} queued, {} stolen, {} preempted; wait: median {}, 99 % {}",
-        since.asked / seconds.max(1),
-        since.direct,
-        since.queued + since.pinned,
-        since.stolen,
-        since.preempted,
-        quantile(since, waits, 50),
-        quantile(since, waits, 99),
-    )
-}
-
-/// An upper bound of a quantile of the waits.
-fn quantile(stats: &Stats, all: u64, percent: u64) -> String {
-    let mut left = (all * percent).div_ceil(100);
-    for (n, count) in stats.latencies.iter().enumerate() {
-        if left <= *count && *count != 0 {
-            return format!("< {} us", (2u64 << n).div_ceil(1000));
-        }
-        left = left.saturating_sub(*count);
-    }
-    "-".to_owned()
-}
-
-fn reasons(stats: &Stats) -> impl Iterator<Item = (Reason, u64)> + '_ {
-    let counted = Reason::ALL.iter().copied().zip(stats.reasons);
-    counted.filter(|(_, count)| *count != 0)
-}
-
-fn table(out: &mut impl Write, stats: &Stats, checked: &Checked) -> Result<()> {
-    for (reason, count) in reasons(stats) {
-        writeln!(out, "{count:>12}  {reason}")?;
-    }
-    writeln!(out)?;
-    for (_, count, sentence) in stats.single() {
-        writeln!(out, "{count:>12}  {sentence}")?;
-    }
-    if checked.decisions > 0 {
-        writeln!(
-            out,
-            "\n{} decisions asked again outside the kernel, {} with another answer",
-            checked.decisions, checked.different
-        )?;
-    }
-    Ok(())
-}
-
-fn summary(stats: &Stats, checked: &Checked, elapsed: Duration) -> Value {
-    let by_reason: Map<String, Value> = reasons(stats)
-        .map(|(reason, count)| (reason.name().to_owned(), json!(count)))
-        .collect();
-    let counts: Map<String, Value> = stats
-        .single()
-        .into_iter()
-        .map(|(name, count, _)| (name.to_owned(), json!(count)))
-        .collect();
-    json!({
-        "seconds": elapsed.as_secs(),
-        "reasons": by_reason,
-        "counts": counts,
-        "waits_by_power_of_two_ns": stats.latencies,
-        "checked": checked.decisions,
-        "different": checked.different,
-    })
+/// Sets `stop` after `length`, unless the run ends before.
+fn end_after(length: Duration, stop: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        std::thread::sleep(length);
+        stop.store(true, Ordering::Relaxed);
+    });
 }

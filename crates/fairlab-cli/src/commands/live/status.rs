@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use fairlab_live::Status;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::cli::OutputArgs;
 use crate::output::Format;
@@ -16,11 +16,38 @@ pub fn here() -> Status {
     Status::read(Path::new("/"))
 }
 
+/// Our programs in the kernel, which only root sees.
+#[cfg(feature = "live")]
+fn programs() -> Vec<Value> {
+    let told = |program: fairlab_live::Program| {
+        json!({
+            "name": program.name,
+            "verified_instructions": program.verified,
+            "runs": program.runs,
+            "mean_ns": program.mean_ns(),
+        })
+    };
+    let loaded = fairlab_live::Program::loaded();
+    loaded.into_iter().map(told).collect()
+}
+
+/// A build without live mode does not ask the kernel.
+#[cfg(not(feature = "live"))]
+fn programs() -> Vec<Value> {
+    Vec::new()
+}
+
 /// Tells who schedules this machine, and what is in the way of us.
 pub fn run(output: &OutputArgs) -> Result<ExitCode> {
     let status = here();
     let obstacle = status.check(fairlab_live::is_root()).err();
     let obstacle = obstacle.map(|error| error.to_string());
+    let programs = programs();
+    let events: Map<String, Value> = status
+        .events
+        .iter()
+        .map(|(name, count)| (name.clone(), json!(count)))
+        .collect();
     let format = output.format()?;
     let mut out = output.open()?;
     if format == Format::Json {
@@ -32,6 +59,10 @@ pub fn run(output: &OutputArgs) -> Result<ExitCode> {
             "has_btf": status.has_btf,
             "enabled_since_boot": status.enable_seq,
             "rejected_tasks": status.nr_rejected,
+            "schedules_all": status.switches_all,
+            "cpus_came_or_went": status.hotplug_seq,
+            "events": events,
+            "programs": programs,
             "obstacle": obstacle,
         }))?;
     } else {
@@ -40,10 +71,31 @@ pub fn run(output: &OutputArgs) -> Result<ExitCode> {
         writeln!(out, "sched_ext  {state}")?;
         if let Some(scheduler) = &status.scheduler {
             let ours = if status.is_ours() { " (ours)" } else { "" };
-            writeln!(out, "scheduler  {scheduler}{ours}")?;
+            let part = match status.switches_all {
+                Some(false) => ", for tasks of the policy SCHED_EXT",
+                _ => "",
+            };
+            writeln!(out, "scheduler  {scheduler}{ours}{part}")?;
         }
         if let Some(number) = status.enable_seq {
             writeln!(out, "enabled    {number} times since boot")?;
+        }
+        if let Some(number) = status.hotplug_seq {
+            writeln!(out, "CPUs       came or went {number} times since boot")?;
+        }
+        if let Some(number) = status.nr_rejected {
+            writeln!(out, "refused    {number} tasks")?;
+        }
+        for (name, count) in status.events.iter().filter(|(_, count)| *count != 0) {
+            writeln!(out, "event      {name}: {count}")?;
+        }
+        for program in &programs {
+            let name = program["name"].as_str().unwrap_or("?");
+            let (verified, runs) = (&program["verified_instructions"], &program["runs"]);
+            writeln!(
+                out,
+                "program    {name}: {verified} instructions verified, {runs} runs counted"
+            )?;
         }
         match (&obstacle, status.is_ours()) {
             (_, true) => writeln!(out, "fairlab    schedules this machine")?,

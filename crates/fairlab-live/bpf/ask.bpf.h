@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Questions to the policy beside that of a wakeup, and what is done about the answers. */
+#ifndef FAIRLAB_ASK_H
+#define FAIRLAB_ASK_H
+
+#include "state.bpf.h"
+
+static __inline void copy_masks(struct request *request, struct task_struct *p)
+{
+	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
+	const struct cpumask *cores = scx_bpf_get_idle_smtmask();
+	const cpumask_t *allowed = p->cpus_ptr;
+
+	/*
+	 * The kernel's masks are no longer than the machine needs, whatever their type says. The number
+	 * of words is known to the verifier, which leaves the others out.
+	 */
+#pragma unroll
+	for (int i = 0; i < WORDS; i++) {
+		if (i < config.words) {
+			request->idle[i] = ((const u64 *)idle)[i];
+			request->idle_core[i] = ((const u64 *)cores)[i];
+			request->allowed[i] = ((const u64 *)allowed)[i];
+		}
+	}
+	scx_bpf_put_idle_cpumask(idle);
+	scx_bpf_put_idle_cpumask(cores);
+}
+
+/* How far two CPUs are apart, in the order of fairlab_topology::Distance. */
+static __inline u32 distance(u32 from, u32 to)
+{
+	struct cpu_facts *here = facts_of(from), *there = facts_of(to);
+
+	if (from == to)
+		return 0;
+	if (here->core == there->core && here->core != NONE)
+		return 1;
+	if (here->cluster == there->cluster && here->cluster != NONE)
+		return 2;
+	if (here->llc == there->llc && here->llc != NONE)
+		return 3;
+	return here->node == there->node ? 4 : 5;
+}
+
+/* The question where a task that is on this CPU would be better off. */
+static __inline struct request *ask_about(struct task_struct *p, u32 cpu)
+{
+	u32 zero = 0;
+	struct decision *decision = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (!decision)
+		return NULL;
+	decision->request.prev_cpu = cpu;
+	copy_masks(&decision->request, p);
+	return &decision->request;
+}
+
+/* Sends a task that would wait or share a core on this CPU straight to a better one. */
+static __inline bool send_away(struct task_struct *p, u32 cpu, u32 place, u64 flags)
+{
+	struct request *request = ask_about(p, cpu);
+	u32 spare;
+
+	if (!request)
+		return false;
+	spare = fairlab_spare(&config, request, place);
+	if (spare >= config.cpus || !scx_bpf_test_and_clear_cpu_idle(spare))
+		return false;
+	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL_ON | spare, config.slice_ns, flags);
+	return true;
+}
+
+/* Has the running task shared its core for long, and is there another for it? */
+static __inline bool wants_core(struct task_struct *p, struct task_state *task, u32 cpu)
+{
+	struct request *request;
+
+	if (!config.has_smt || !can_move(p))
+		return false;
+	request = ask_about(p, cpu);
+	return request && fairlab_leaves_core(&config, request, &task->crowded_since,
+					      bpf_ktime_get_ns());
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The books: who is runnable where, and who has run for how long. */
+#ifndef FAIRLAB_BOOKS_H
+#define FAIRLAB_BOOKS_H
+
+#include "state.bpf.h"
+
+/* Counts the task where it is runnable, or no more. */
+static __inline void count(struct task_state *task, bool add)
+{
+	struct queue_clock *queue = queue_of(task->queue);
+	struct cpu_state *cpu = cpu_of(task->cpu);
+	u64 weight = add ? task->clock.weight : -task->clock.weight;
+
+	if (queue)
+		__sync_fetch_and_add(&queue->weights, weight);
+	if (cpu) {
+		__sync_fetch_and_add(&cpu->weights, weight);
+		__sync_fetch_and_add(&cpu->nr_running, add ? 1 : -1);
+	}
+	task->is_counted = add;
+}
+
+/* Moves a runnable task to the books of another CPU. */
+static __inline void move(struct task_state *task, u32 cpu)
+{
+	u32 queue = facts_of(cpu)->queue;
+
+	if (!task->is_counted || task->cpu == cpu)
+		return;
+	count(task, false);
+	if (task->queue != queue) {
+		struct queue_clock *from = queue_of(task->queue), *to = queue_of(queue);
+		if (from && to)
+			fairlab_transfer(&task->clock, from->vtime, to->vtime);
+		task->queue = queue;
+	}
+	task->cpu = cpu;
+	count(task, true);
+}
+
+/* Charges the task with what it has run since it was last charged. */
+static __inline void charge(struct task_state *task, u64 now)
+{
+	struct queue_clock *queue = queue_of(task->queue);
+	s64 ran = now - task->started_at;
+
+	if (ran <= 0 || !task->started_at)
+		return;
+	task->started_at = now;
+	fairlab_run(&task->clock, ran, config.slice_ns);
+	if (queue)
+		__sync_fetch_and_add(&queue->vtime, fairlab_advance(queue, ran));
+}
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The policy beside the kernel's own: asked at each placement of the fair class, and never obeyed.
+ *
+ * The question is put as the kernel's function begins, from what that function is about to read; the
+ * answers are compared as it ends. Needs no sched_ext.
+ */
+#ifndef FAIRLAB_SHADOW_H
+#define FAIRLAB_SHADOW_H
+
+#include "state.bpf.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct cfs_rq {
+	struct sched_avg avg;
+	/* From 6.14 on these two tell how many dequeues are delayed; before, the third does. */
+	unsigned int h_nr_queued, h_nr_runnable, h_nr_delayed;
+};
+struct rq {
+	unsigned int nr_running;
+	unsigned int ttwu_pending;
+	unsigned long cpu_capacity;
+	struct task_struct *curr, *idle;
+	struct cfs_rq cfs;
+};
+#pragma clang attribute pop
+
+struct bpf_iter_num {
+	u64 opaque[1];
+} __attribute__((aligned(8)));
+
+extern const struct rq runqueues __ksym;
+int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym __weak;
+int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym __weak;
+void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym __weak;
+static void *(*const bpf_per_cpu_ptr)(const void *ptr, u32 cpu) = (void *)153;
+
+/* A loop whose turns the verifier does not count. */
+#define each_of(i, count)                                                                          \
+	struct bpf_iter_num it __attribute__((aligned(8), cleanup(bpf_iter_num_destroy))),         \
+		*started __attribute__((unused)) = (bpf_iter_num_new(&it, 0, count), &it);         \
+	for (int *next, i; (next = bpf_iter_num_next(&it)) && (i = *next, true);)
+
+#define has_field(field) __builtin_preserve_field_info(field, 2)
+
+/* Mirrors crates/fairlab-live/src/shadow.rs. */
+struct shadow_counts {
+	u64 asked[REASONS], agreed[REASONS];
+	/* Forks and execs, which the kernel places by averages of whole groups. */
+	u64 forks, forks_agreed;
+	u64 unrecorded;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct shadow_counts);
+} shadow_counts SEC(".maps");
+
+/* A question, our answer, and the kernel's; what the loader explains. */
+struct difference {
+	struct request request;
+	struct answer answer;
+	u32 theirs, thread;
+	/* Idle CPUs when the kernel had decided. */
+	u64 idle_after[WORDS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct difference);
+} asked SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} differences SEC(".maps");
+
+static __inline struct difference *difference_here(void)
+{
+	u32 zero = 0;
+	return bpf_map_lookup_elem(&asked, &zero);
+}
+
+static __inline u32 nr_delayed(struct rq *rq)
+{
+	if (has_field(rq->cfs.h_nr_delayed))
+		return rq->cfs.h_nr_delayed;
+	if (has_field(rq->cfs.h_nr_queued) && has_field(rq->cfs.h_nr_runnable))
+		return rq->cfs.h_nr_queued - rq->cfs.h_nr_runnable;
+	return 0;
+}
+
+static __inline void read_idle(u64 *idle)
+{
+#pragma unroll
+	for (int i = 0; i < WORDS; i++)
+		idle[i] = 0;
+	each_of(cpu, config.cpus)
+	{
+		struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+
+		if (rq && rq->curr == rq->idle && !rq->nr_running && !rq->ttwu_pending)
+			idle[(cpu >> 6) & (WORDS - 1)] |= 1ULL << (cpu & 63);
+	}
+}
+
+static __inline void read_idle_cores(struct request *request)
+{
+#pragma unroll
+	for (int i = 0; i < WORDS; i++)
+		request->idle_core[i] = 0;
+	each_of(cpu, config.cpus)
+	{
+		struct cpu_facts *facts = facts_of(cpu);
+		bool whole = true;
+
+		for (int i = 0; i < 8; i++) {
+			u32 thread = facts->threads[i];
+
+			if (thread < config.cpus)
+				whole &= request->idle[(thread >> 6) & (WORDS - 1)] >> (thread & 63);
+		}
+		if (whole)
+			request->idle_core[(cpu >> 6) & (WORDS - 1)] |= 1ULL << (cpu & 63);
+	}
+}
+
+SEC("fentry/select_task_rq_fair")
+int fairlab_shadow_ask(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0], *waker = bpf_get_current_task_btf();
+	u32 prev = ctx[1], flags = ctx[2], this = bpf_get_smp_processor_id();
+	struct difference *difference = difference_here();
+	const cpumask_t *allowed = p->cpus_ptr;
+	struct wakes wakes = {};
+	struct request *request;
+	struct rq *rq;
+
+	if (!difference)
+		return 0;
+	request = &difference->request;
+	request->this_cpu = this;
+	request->prev_cpu = prev;
+	request->recent_cpu = p->recent_used_cpu;
+	request->thread = p->pid;
+	request->kind = DECAYED;
+	request->waker_flips = 0;
+	if (flags & WF_TTWU) {
+		request->kind |= WAKEUP;
+		wakes.halved_at = waker->wakee_flip_decay_ts;
+		wakes.flips = waker->wakee_flips;
+		/* Only whether it is the same thread counts. */
+		wakes.last = waker->last_wakee == p ? p->pid : ~p->pid;
+		fairlab_record_wakee(&config, &wakes, bpf_jiffies64(), p->pid);
+		request->waker_flips = wakes.flips;
+		if (waker->pid == p->pid)
+			request->kind |= SELF;
+		if ((flags & WF_SYNC) && !(waker->flags & PF_EXITING))
+			request->kind |= SYNC;
+		if ((waker->flags & PF_KTHREAD) && waker->nr_cpus_allowed == 1)
+			request->kind |= BY_KTHREAD;
+		if (in_interrupt())
+			request->kind |= INTERRUPT;
+	}
+	request->wakee_flips = p->wakee_flips;
+	request->wakee_weight = p->se.avg.load_avg;
+	request->waker_weight = waker->se.avg.load_avg;
+	request->nr_running = 0;
+	request->this_load = 0;
+	request->prev_load = 0;
+	rq = bpf_per_cpu_ptr(&runqueues, this);
+	if (rq) {
+		request->nr_running = rq->nr_running - nr_delayed(rq);
+		request->this_load = rq->cfs.avg.load_avg;
+	}
+	rq = bpf_per_cpu_ptr(&runqueues, prev);
+	if (rq)
+		request->prev_load = rq->cfs.avg.load_avg;
+	read_idle(request->idle);
+	read_idle_cores(request);
+#pragma unroll
+	for (int i = 0; i < WORDS; i++)
+		request->allowed[i] = i < config.words ? ((const u64 *)allowed)[i] : 0;
+
+	fairlab_place(&config, request, &difference->answer);
+	difference->thread = p->pid;
+	return 0;
+}
+
+SEC("fexit/select_task_rq_fair")
+int fairlab_shadow_compare(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u32 flags = ctx[2], theirs = ctx[3], zero = 0;
+	struct shadow_counts *counts = bpf_map_lookup_elem(&shadow_counts, &zero);
+	struct difference *difference = difference_here();
+	u32 reason;
+	bool same;
+
+	/* It may have begun before it was watched. */
+	if (!difference || !counts || difference->thread != p->pid)
+		return 0;
+	difference->thread = 0;
+	same = difference->answer.cpu == theirs;
+	if (!(flags & WF_TTWU)) {
+		counts->forks++;
+		counts->forks_agreed += same;
+		return 0;
+	}
+	reason = difference->answer.reason & (REASONS - 1);
+	counts->asked[reason]++;
+	if (same) {
+		counts->agreed[reason]++;
+		return 0;
+	}
+	difference->theirs = theirs;
+	read_idle(difference->idle_after);
+	if (bpf_ringbuf_output(&differences, difference, sizeof(*difference), BPF_RB_NO_WAKEUP))
+		counts->unrecorded++;
+	return 0;
+}
+
+#endif
