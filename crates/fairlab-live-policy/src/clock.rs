@@ -104,6 +104,20 @@ impl TaskClock {
         }
     }
 
+    /// At `vtime` of its queue the task may be owed two slices at most, also while it runs.
+    ///
+    /// A task that is heavier than all others together can use one CPU and no more, and falls behind
+    /// for as long as it runs. Without a limit it would be due first for ever, and what shares its CPU would
+    /// never have its turn.
+    #[inline(always)]
+    pub const fn limit_lag(&mut self, vtime: u64, slice_ns: u64) {
+        let limit = to_virtual(2 * slice_ns, self.weight);
+        if Vruntime(vtime).since(Vruntime(self.vruntime)) > limit as i64 {
+            self.vruntime = vtime.wrapping_sub(limit);
+            self.renew(slice_ns);
+        }
+    }
+
     /// The task moves from a queue at one virtual time to a queue at another.
     #[inline(always)]
     pub const fn transfer(&mut self, from: u64, to: u64) {

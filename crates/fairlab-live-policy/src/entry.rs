@@ -100,11 +100,12 @@ pub extern "C" fn fairlab_leave(task: &mut TaskClock, vtime: u64, slice_ns: u64)
     task.leave(vtime, slice_ns);
 }
 
-/// See [`TaskClock::run`].
+/// See [`TaskClock::run`] and [`TaskClock::limit_lag`].
 #[unsafe(no_mangle)]
 #[inline(always)]
-pub extern "C" fn fairlab_run(task: &mut TaskClock, ns: u64, slice_ns: u64) {
+pub extern "C" fn fairlab_run(task: &mut TaskClock, vtime: u64, ns: u64, slice_ns: u64) {
     task.run(ns, slice_ns);
+    task.limit_lag(vtime, slice_ns);
 }
 
 /// See [`TaskClock::transfer`].

@@ -80,7 +80,7 @@ static __inline bool wants_core(struct task_struct *p, struct task_state *task, 
 		return false;
 	request = ask_about(p, cpu);
 	return request && fairlab_leaves_core(&config, request, &task->crowded_since,
-					      bpf_ktime_get_ns());
+					      now());
 }
 
 #endif

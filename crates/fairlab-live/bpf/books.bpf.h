@@ -40,17 +40,19 @@ static __inline void move(struct task_state *task, u32 cpu)
 }
 
 /* Charges the task with what it has run since it was last charged. */
-static __inline void charge(struct task_state *task, u64 now)
+static __inline void charge(struct task_state *task)
 {
 	struct queue_clock *queue = queue_of(task->queue);
-	s64 ran = now - task->started_at;
+	u64 time = now();
+	s64 ran = time - task->started_at;
 
 	if (ran <= 0 || !task->started_at)
 		return;
-	task->started_at = now;
-	fairlab_run(&task->clock, ran, config.slice_ns);
-	if (queue)
-		__sync_fetch_and_add(&queue->vtime, fairlab_advance(queue, ran));
+	task->started_at = time;
+	if (!queue)
+		return;
+	fairlab_run(&task->clock, queue->vtime, ran, config.slice_ns);
+	__sync_fetch_and_add(&queue->vtime, fairlab_advance(queue, ran));
 }
 
 #endif

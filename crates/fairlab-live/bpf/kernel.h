@@ -121,6 +121,7 @@ void scx_bpf_put_idle_cpumask(const struct cpumask *idle_mask) __ksym __weak;
 bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym __weak;
 s32 scx_bpf_pick_idle_cpu(const cpumask_t *cpus_allowed, u64 flags) __ksym __weak;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym __weak;
+u64 scx_bpf_now(void) __ksym __weak;
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
 
 /* Where x86 counts in which contexts a CPU is; other architectures and older kernels keep it elsewhere. */
@@ -137,6 +138,21 @@ static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, 
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
 
 static void *(*const bpf_this_cpu_ptr)(const void *ptr) = (void *)154;
+
+/* The time, ns: the runqueue's clock where the kernel gives it, since reading a clock costs more. */
+static __inline u64 now(void)
+{
+	return scx_bpf_now ? scx_bpf_now() : bpf_ktime_get_ns();
+}
+
+/*
+ * Lets values be read from memory again, of which the verifier knows nothing. It would walk through the
+ * policy once for each combination of values that it knows.
+ */
+static __inline void forget_values(void)
+{
+	asm volatile("" ::: "memory");
+}
 
 /* Is this an interrupt, hard or soft, and not the task? No, where that cannot be told. */
 static __inline bool in_interrupt(void)

@@ -65,7 +65,7 @@ u64 fairlab_weight(u32 static_prio, bool is_idle_policy);
 u64 fairlab_advance(struct queue_clock *queue, u64 ns);
 void fairlab_join(struct task_clock *task, u64 vtime, u64 slice_ns);
 void fairlab_leave(struct task_clock *task, u64 vtime, u64 slice_ns);
-void fairlab_run(struct task_clock *task, u64 ns, u64 slice_ns);
+void fairlab_run(struct task_clock *task, u64 vtime, u64 ns, u64 slice_ns);
 void fairlab_transfer(struct task_clock *task, u64 from, u64 to);
 
 #endif

@@ -185,6 +185,7 @@ int fairlab_shadow_ask(u64 *ctx)
 #pragma unroll
 	for (int i = 0; i < WORDS; i++)
 		request->allowed[i] = i < config.words ? ((const u64 *)allowed)[i] : 0;
+	forget_values();
 
 	fairlab_place(&config, request, &difference->answer);
 	difference->thread = p->pid;

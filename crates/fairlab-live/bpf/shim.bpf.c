@@ -70,6 +70,7 @@ s32 fairlab_select_cpu(u64 *ctx)
 	if (cpu)
 		request->prev_load = cpu->weights;
 	copy_masks(request, p);
+	forget_values();
 
 	fairlab_place(&config, request, answer);
 
@@ -96,7 +97,8 @@ s32 fairlab_select_cpu(u64 *ctx)
 }
 
 /* Makes the CPU look at what was queued, if it idles or its task is due later. */
-static __inline void call_cpu(struct task_state *task, struct cpu_state *state, u32 cpu)
+static __inline void call_cpu(struct task_state *task, struct cpu_state *state, u32 cpu,
+			      bool wakes)
 {
 	if (scx_bpf_test_and_clear_cpu_idle(cpu)) {
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
@@ -104,7 +106,7 @@ static __inline void call_cpu(struct task_state *task, struct cpu_state *state, 
 	}
 	if ((s64)(task->clock.deadline - state->deadline) < 0) {
 		COUNT(preempted);
-		state->makes_way = true;
+		state->makes_way |= wakes;
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	}
 }
@@ -160,13 +162,14 @@ int fairlab_enqueue(u64 *ctx)
 	if (stays) {
 		counts->pinned++;
 		queue = PINNED | cpu;
+		state->has_own = true;
 	} else {
 		counts->queued++;
 		queue = task->queue;
 	}
 	counts->lengths[log2_of(scx_bpf_dsq_nr_queued(queue) + 1) & (LENGTHS - 1)]++;
 	scx_bpf_dsq_insert_vtime(p, queue, config.slice_ns, task->clock.deadline, flags);
-	call_cpu(task, state, cpu);
+	call_cpu(task, state, cpu, flags & SCX_ENQ_WAKEUP);
 	return 0;
 }
 
@@ -176,37 +179,46 @@ int fairlab_dispatch(u64 *ctx)
 	s32 cpu = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *head;
 	struct task_state *task = NULL;
+	struct cpu_state *state = cpu_of(cpu);
 	u32 queue = facts_of(cpu)->queue;
 	u64 first = queue, second = PINNED | cpu, due = 0;
-	bool has_head = false;
+	bool has_first = false, has_second = false;
 
+	if (!state)
+		return 0;
+	/* A look at a queue costs less than a try to take from it, and most are empty. */
 	head = scx_bpf_dsq_peek(first);
 	if (head) {
 		due = head->scx.dsq_vtime;
-		has_head = true;
+		has_first = true;
 	}
-	head = scx_bpf_dsq_peek(second);
-	if (head && (!has_head || (s64)(head->scx.dsq_vtime - due) < 0)) {
-		due = head->scx.dsq_vtime;
-		has_head = true;
-		first = second;
-		second = queue;
+	if (state->has_own) {
+		head = scx_bpf_dsq_peek(second);
+		if (!head) {
+			state->has_own = false;
+		} else if (!has_first || (s64)(head->scx.dsq_vtime - due) < 0) {
+			due = head->scx.dsq_vtime;
+			has_second = has_first;
+			has_first = true;
+			first = second;
+			second = queue;
+		} else {
+			has_second = true;
+		}
 	}
 	if (prev && (prev->scx.flags & SCX_TASK_QUEUED))
 		task = state_of(prev);
-	if (has_head && task) {
-		charge(task, bpf_ktime_get_ns());
+	if (has_first && task) {
+		charge(task);
 		if ((s64)(task->clock.deadline - due) <= 0) {
-			struct cpu_state *state = cpu_of(cpu);
-
-			if (state)
-				state->deadline = task->clock.deadline;
+			state->deadline = task->clock.deadline;
 			COUNT(kept);
 			scx_bpf_task_set_slice(prev, config.slice_ns);
 			return 0;
 		}
 	}
-	if (scx_bpf_dsq_move_to_local(first) || scx_bpf_dsq_move_to_local(second))
+	if ((has_first && scx_bpf_dsq_move_to_local(first)) ||
+	    (has_second && scx_bpf_dsq_move_to_local(second)))
 		return 0;
 	for (u32 i = 1; i < LLCS; i++) {
 		if (i >= config.queues)
@@ -253,7 +265,7 @@ int fairlab_runnable(u64 *ctx)
 	if (queue)
 		fairlab_join(&task->clock, queue->vtime, config.slice_ns);
 	count(task, true);
-	task->woken_at = bpf_ktime_get_ns();
+	task->woken_at = now();
 	return 0;
 }
 
@@ -269,9 +281,10 @@ int fairlab_running(u64 *ctx)
 	if (!task)
 		return 0;
 	move(task, cpu);
-	task->started_at = bpf_ktime_get_ns();
+	task->started_at = now();
 	if (counts) {
-		if (task->woken_at)
+		/* Clocks of two CPUs may differ by a little. */
+		if (task->woken_at && task->started_at > task->woken_at)
 			counts->latencies[log2_of(task->started_at - task->woken_at) &
 					  (LATENCIES - 1)]++;
 		if (task->ran_on != cpu && task->ran_on != NONE)
@@ -292,7 +305,7 @@ int fairlab_stopping(u64 *ctx)
 	struct task_state *task = state_of((void *)ctx[0]);
 
 	if (task) {
-		charge(task, bpf_ktime_get_ns());
+		charge(task);
 		task->started_at = 0;
 	}
 	return 0;

@@ -50,6 +50,9 @@ struct cpu_state {
 	u32 nr_running;
 	/* Has something that goes before its task been queued, and not run yet? */
 	u32 makes_way;
+	/* May there be tasks in its own queue? Written under the lock of its runqueue. */
+	u32 has_own;
+	u32 reserved;
 };
 
 struct {

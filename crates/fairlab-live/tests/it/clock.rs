@@ -75,3 +75,37 @@ fn shares_follow_weights() {
         );
     }
 }
+
+/// One CPU cannot give it its share, however long it runs.
+#[test]
+fn a_task_that_is_heavier_than_its_cpu_lets_others_have_their_turn() {
+    let (mut queue, mut heavy, mut other) = (
+        QueueClock::default(),
+        TaskClock {
+            weight: 9548,
+            ..TaskClock::default()
+        },
+        TaskClock {
+            weight: 1024,
+            ..TaskClock::default()
+        },
+    );
+    // Eight CPUs advance the time of the queue; both of these share one of them.
+    queue.weights = 9548 + 8 * 1024;
+    heavy.join(0, SLICE);
+    other.join(0, SLICE);
+    let mut waited = 0;
+    for _ in 0..10_000 {
+        let runs = if heavy.deadline <= other.deadline {
+            waited += 1;
+            &mut heavy
+        } else {
+            waited = 0;
+            &mut other
+        };
+        assert!(waited < 20, "slices behind a heavy task: {waited}");
+        runs.run(SLICE, SLICE);
+        runs.limit_lag(queue.vtime, SLICE);
+        queue.vtime += queue.advance_of(8 * SLICE);
+    }
+}
