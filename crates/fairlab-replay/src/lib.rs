@@ -33,7 +33,6 @@ use fairlab_sim::{CostTable, MachineClass};
 use fairlab_topology::Machine;
 
 mod edges;
-mod fit;
 mod recorder;
 mod work;
 

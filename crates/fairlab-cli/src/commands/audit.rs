@@ -1,6 +1,5 @@
 //! `fairlab audit`: where a kernel placed tasks badly, and what it cost.
 
-pub mod affinity;
 pub mod check;
 mod json;
 mod machine;
@@ -14,13 +13,12 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use fairlab::units::{Nanos, TaskId};
 use fairlab_audit::{Audit, AuditOptions, Auditor};
-use fairlab_trace::{NameId, Recording};
+use fairlab_trace::{EventKind, NameId, Recording};
 
 use crate::EXIT_WORSE;
 use crate::cli::audit::AuditVerb;
 use crate::commands::report;
 use crate::output::Format;
-use affinity::Affinities;
 use machine::Traced;
 
 /// What there is to tell.
@@ -107,14 +105,15 @@ pub fn run(args: &AuditVerb) -> Result<ExitCode> {
 pub fn audit(trace: &str, machine: Option<&str>, options: AuditOptions) -> Result<Findings> {
     let mut recording = fairlab_trace::open(trace)?;
     let traced = machine::of(machine, &mut recording)?;
-    let (mut audit, mut names) = pass(&mut recording, &traced, &options);
+    let mut names = BTreeMap::new();
+    let mut audit = pass(&mut recording, &traced, &options, &mut names);
     if !audit.losses.is_empty() {
         // Where events are missing is known only now: judge again, so that nothing is claimed to
         // be sure just before a loss that was told after it.
         recording.rewind()?;
         let losses = audit.losses.clone();
         let options = AuditOptions { losses, ..options };
-        (audit, names) = pass(&mut recording, &traced, &options);
+        audit = pass(&mut recording, &traced, &options, &mut names);
     }
     if audit.totals.switches == 0 {
         bail!(
@@ -134,20 +133,30 @@ fn pass(
     recording: &mut Recording,
     traced: &Traced,
     options: &AuditOptions,
-) -> (Audit, BTreeMap<TaskId, NameId>) {
+    names: &mut BTreeMap<TaskId, NameId>,
+) -> Audit {
     let mut auditor = Auditor::new(&traced.machine, options.clone());
-    let mut affinities = Affinities::new(recording, traced);
-    for (task, allowed) in affinities.known() {
-        auditor.allow(task, allowed);
+    let mut affinities = machine::affinities(recording, traced);
+    for (task, allowed) in &affinities {
+        auditor.allow(*task, allowed);
     }
     let mut batch = Vec::new();
     while recording.next_batch(&mut batch) {
         for event in &batch {
-            if let Some(told) = affinities.follow(event, recording.names()) {
-                auditor.allow(told.task, &told.allowed);
+            if let EventKind::Named { task, name } = event.kind
+                && names.insert(task, name) != Some(name)
+                && let Some(allowed) = traced.cpu_of_kthread(recording.names().get(name))
+            {
+                auditor.allow(task, &allowed);
+            }
+            if let EventKind::Fork { parent, child } = event.kind
+                && let Some(allowed) = affinities.get(&parent).cloned()
+            {
+                auditor.allow(child, &allowed);
+                affinities.insert(child, allowed);
             }
             auditor.event(event);
         }
     }
-    (auditor.finish(), affinities.names)
+    auditor.finish()
 }

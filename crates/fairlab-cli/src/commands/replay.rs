@@ -8,16 +8,14 @@ use anyhow::{Context, Result};
 use fairlab::event::SchedEvent;
 use fairlab::sim::{CostTable, Observer, SimOptions, run as simulate};
 use fairlab::stats::table::{Align, Table};
-use fairlab::topology::Machine;
 use fairlab::topology::domains::{BuildOptions, build};
-use fairlab::units::{CpuMask, Nanos, TaskId, Timestamp};
+use fairlab::units::{Nanos, TaskId, Timestamp};
 use fairlab_audit::{Audit, AuditOptions, Auditor};
 use fairlab_machines::{LoadOptions, load};
 use fairlab_replay::{Edges, Recorded, Recorder, replay_costs};
 use fairlab_trace::EventKind;
 use serde::Serialize;
 
-use super::audit::affinity::Affinities;
 use super::audit::{Findings, audit};
 use super::latency::Latency;
 use crate::cli::replay::ReplayVerb;
@@ -85,7 +83,7 @@ pub fn run(args: &ReplayVerb) -> Result<ExitCode> {
         None => findings.traced.machine.clone(),
     };
     let costs = replay_costs(&findings.traced.machine);
-    let recorded = record(&mut findings, &costs, &machine)?;
+    let recorded = record(&mut findings, &costs)?;
     let length = findings.audit.totals.to.0 - findings.audit.totals.from.0;
     let domains = build(&machine, &args.kernel, &BuildOptions::default())
         .with_context(|| format!("no domains of {} under {}", machine.name(), args.kernel))?;
@@ -143,9 +141,7 @@ pub fn run(args: &ReplayVerb) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The recorded work, to be done on `target`.
-fn record(findings: &mut Findings, costs: &CostTable, target: &Machine) -> Result<Recorded> {
-    let (online, was_online) = (target.online(), findings.traced.machine.online());
+fn record(findings: &mut Findings, costs: &CostTable) -> Result<Recorded> {
     let mut edges = Edges::new();
     let mut batch = Vec::new();
     findings.recording.rewind()?;
@@ -155,25 +151,14 @@ fn record(findings: &mut Findings, costs: &CostTable, target: &Machine) -> Resul
     findings.recording.rewind()?;
     let machine = &findings.traced.machine;
     let mut recorder = Recorder::new(findings.recording.name(), machine, costs, &edges);
-    let mut affinities = Affinities::new(&findings.recording, &findings.traced);
-    let allow = |recorder: &mut Recorder<'_>, task, allowed: &CpuMask| {
-        // Who might run anywhere may do so on the other machine, and where none of the CPUs exists a
-        // kernel would let tasks run anywhere.
-        let there = allowed.and(&online);
-        if !was_online.is_subset(allowed) && !there.is_empty() {
-            recorder.allow(task, &there);
-        }
-    };
-    for (task, allowed) in affinities.known() {
-        allow(&mut recorder, task, allowed);
-    }
     while findings.recording.next_batch(&mut batch) {
         for event in &batch {
             if let EventKind::Named { task, name } = event.kind {
-                recorder.name(task, findings.recording.names().get(name));
-            }
-            if let Some(told) = affinities.follow(event, findings.recording.names()) {
-                allow(&mut recorder, told.task, &told.allowed);
+                let name = findings.recording.names().get(name);
+                recorder.name(task, name);
+                if let Some(allowed) = findings.traced.cpu_of_kthread(name) {
+                    recorder.allow(task, &allowed);
+                }
             }
             recorder.event(event);
         }
