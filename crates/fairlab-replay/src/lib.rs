@@ -33,6 +33,7 @@ use fairlab_sim::{CostTable, MachineClass};
 use fairlab_topology::Machine;
 
 mod edges;
+mod fit;
 mod recorder;
 mod work;
 

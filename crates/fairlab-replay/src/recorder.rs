@@ -37,7 +37,8 @@ struct Draft {
     is_forked: bool,
     has_exited: bool,
     prio: i16,
-    allowed: Option<CpuMask>,
+    /// The process that it is a thread of, where known.
+    process: Option<TaskId>,
     semaphore: Option<SemaphoreId>,
 }
 
@@ -51,7 +52,7 @@ impl Default for Draft {
             is_forked: false,
             has_exited: false,
             prio: 120,
-            allowed: None,
+            process: None,
             semaphore: None,
         }
     }
@@ -64,6 +65,8 @@ pub struct Recorded {
     pub workload: Workload,
     /// The recorded task of each program.
     pub tasks: Vec<TaskId>,
+    /// How long each program's task was on CPUs.
+    pub ran: Vec<Nanos>,
     /// Wakeups by tasks, which became waits.
     pub edges: u64,
     /// Wakeups by timers and devices, which became sleeps.
@@ -78,6 +81,8 @@ pub struct Recorder<'a> {
     work: Work<'a>,
     begin: Option<Timestamp>,
     drafts: BTreeMap<TaskId, Draft>,
+    /// Where tasks may run. More may be known of than turn up.
+    allowed: BTreeMap<TaskId, CpuMask>,
     /// In the order in which they turned up.
     order: Vec<TaskId>,
     builder: WorkloadBuilder,
@@ -95,6 +100,7 @@ impl<'a> Recorder<'a> {
             work: Work::new(machine, costs),
             begin: None,
             drafts: BTreeMap::new(),
+            allowed: BTreeMap::new(),
             order: Vec::new(),
             builder: WorkloadBuilder::new(name, Report::Plain, End::AllExited),
             is_by_task: 0,
@@ -107,9 +113,9 @@ impl<'a> Recorder<'a> {
         self.draft(task).name = Some(name.to_owned());
     }
 
-    /// The task may run on these CPUs only.
+    /// The task may run on these CPUs of the replaying machine only, of which there is one at least.
     pub fn allow(&mut self, task: TaskId, allowed: &CpuMask) {
-        self.draft(task).allowed = Some(allowed.clone());
+        self.allowed.insert(task, allowed.clone());
     }
 
     fn draft(&mut self, task: TaskId) -> &mut Draft {
@@ -145,6 +151,7 @@ impl<'a> Recorder<'a> {
                 self.draft(task).ops.push(Op::Exec);
             }
             EventKind::Exit { task } => self.draft(task).has_exited = true,
+            EventKind::Process { task, process, .. } => self.draft(task).process = Some(process),
             EventKind::Priority { task, prio } => {
                 let draft = self.draft(task);
                 if draft.ops.is_empty() {
@@ -297,14 +304,15 @@ impl<'a> Recorder<'a> {
                 self.draft(task).ops.push(Op::Run(Span::Fixed(work)));
             }
         }
-        let mut tasks = Vec::new();
+        let (mut tasks, mut ran) = (Vec::new(), Vec::new());
         let mut starts = Vec::new();
         for id in &self.order {
             let Some(mut draft) = self.drafts.remove(id) else {
                 continue;
             };
             take_exit(&mut draft.ops, self.costs.exit);
-            let allowed = draft.allowed.take().map(|mask| self.builder.mask(mask));
+            let allowed = self.allowed.remove(id);
+            let allowed = allowed.map(|mask| self.builder.mask(mask));
             let name = draft
                 .name
                 .take()
@@ -319,9 +327,13 @@ impl<'a> Recorder<'a> {
                 prio => program.nice((prio - 120).clamp(-20, 19) as i8),
             };
             let mut program: Program = program.build();
+            if let Some(process) = draft.process {
+                program.process = process.0;
+            }
             program.ops = draft.ops;
             let number = self.builder.program(program);
             tasks.push(*id);
+            ran.push(self.work.ran(*id));
             if !draft.is_forked {
                 starts.push(number);
             }
@@ -332,6 +344,7 @@ impl<'a> Recorder<'a> {
         Recorded {
             workload: self.builder.build(),
             tasks,
+            ran,
             edges: self.is_by_task,
             sleeps: self.is_by_timer,
         }

@@ -19,6 +19,8 @@ struct Thread {
 struct Account {
     work: u64,
     overhead: u64,
+    /// Time on CPUs, all in all.
+    ran: u64,
 }
 
 /// Books work.
@@ -85,6 +87,7 @@ impl<'a> Work<'a> {
             thread.booked = now;
             let Some(task) = thread.runs else { continue };
             let account = self.accounts.entry(task).or_default();
+            account.ran = account.ran.saturating_add(span);
             let overhead = span.min(account.overhead);
             account.overhead -= overhead;
             let done = (u128::from(span - overhead) * u128::from(speed)) >> 10;
@@ -118,12 +121,21 @@ impl<'a> Work<'a> {
         *overhead = overhead.saturating_add(cost.0);
     }
 
-    /// The task moves.
+    /// The task moves: what it and the kernel keep of it has to be read again, if it was still there.
     pub fn moves(&mut self, task: TaskId, from: CpuId, to: CpuId) {
         if self.has(from) && self.has(to) {
             let distance = self.distances.between(from, to);
-            self.charge(task, self.costs.refill[distance as usize]);
+            let per_kib = self.costs.refill[distance as usize];
+            self.charge(
+                task,
+                per_kib * (self.costs.working_set + self.costs.task_state),
+            );
         }
+    }
+
+    /// Time that the task was on CPUs.
+    pub fn ran(&self, task: TaskId) -> Nanos {
+        Nanos(self.accounts.get(&task).map_or(0, |account| account.ran))
     }
 
     /// Takes the work of the task since the last time.
