@@ -179,7 +179,8 @@ impl Auditor {
             self.account_cpu(end, cpu);
         }
         let mut tasks = Vec::new();
-        for (id, task) in self.track.tasks.iter() {
+        for (id, task) in self.track.tasks.iter_mut() {
+            self.delays.collect(id, std::mem::take(&mut task.delays));
             let mut running = task.runtime;
             let mut waiting = task.waited;
             match task.status {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::delay::TaskDelays;
 use crate::placement::{Pending, Verdict};
 use fairlab_units::{CpuId, CpuMask, TaskId, Timestamp};
 
@@ -85,6 +86,7 @@ pub(crate) struct Task {
     pub(crate) verdict: Option<Verdict>,
     /// The last move of a runnable task.
     pub(crate) moved: Option<Moved>,
+    pub(crate) delays: TaskDelays,
 }
 
 /// A move between CPUs.
@@ -111,6 +113,7 @@ impl Default for Task {
             pending: None,
             verdict: None,
             moved: None,
+            delays: TaskDelays::default(),
         }
     }
 }
@@ -168,13 +171,15 @@ impl<T: Default> Tasks<T> {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (TaskId, &T)> {
+    /// All of them, in the order of their numbers.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (TaskId, &mut T)> {
         let low = self
             .low
-            .iter()
+            .iter_mut()
             .enumerate()
-            .filter_map(|(id, task)| Some((TaskId(id as u32), task.as_deref()?)));
-        low.chain(self.high.iter().map(|(&id, task)| (TaskId(id), task)))
+            .filter_map(|(id, task)| Some((TaskId(id as u32), task.as_deref_mut()?)));
+        let high = self.high.iter_mut();
+        low.chain(high.map(|(&id, task)| (TaskId(id), task)))
     }
 }
 

@@ -16,7 +16,8 @@
 //! paints the coarse overview first, then unpacks the lanes and draws from them at any zoom, from the
 //! whole run to single nanoseconds: what a pixel shows is computed from all stretches under it.
 //!
-//! Beside pages there is one more form: every placement as a row of a Parquet file (`verdicts.rs`).
+//! Beside pages there are two more forms: the plots as SVG files (`plots.rs`), and every placement as a row
+//! of a Parquet file (`verdicts.rs`).
 //!
 //! # Same input, same bytes
 //! Nothing in a page depends on when, where or by whom it was made.
@@ -30,10 +31,12 @@ mod occupancy;
 mod overview;
 mod pack;
 mod page;
+mod plots;
 mod run;
 pub mod tables;
 mod verdicts;
 
 pub use page::{Page, Section};
+pub use plots::Plot;
 pub use run::Run;
 pub use verdicts::write_verdicts;

@@ -91,7 +91,7 @@ pub fn summary(audit: &Audit) -> Table {
             percent(audit.stacking.thread_ns, busy)
         ),
     );
-    let [p50, p99, max] = quantiles(&audit.delays.all.delay);
+    let [p50, p99, max] = quantiles(&audit.delays.all.delay());
     row(
         "delay after wakeup",
         format!("median {p50} us, p99 {p99} us, longest {max} us"),
@@ -234,7 +234,7 @@ pub fn worst_waits(audit: &Audit, task: Namer<'_>, most: usize) -> Table {
 #[must_use]
 pub fn slow_tasks(audit: &Audit, task: Namer<'_>, most: usize) -> Table {
     let mut rows: Vec<_> = audit.delays.by_task.iter().collect();
-    rows.sort_by_key(|(task, row)| (std::cmp::Reverse(row.delay.max()), **task));
+    rows.sort_by_key(|(task, row)| (std::cmp::Reverse(row.longest()), **task));
     let mut table = Table::new([
         ("task", Align::Left),
         ("wakeups", Align::Right),
@@ -244,10 +244,10 @@ pub fn slow_tasks(audit: &Audit, task: Namer<'_>, most: usize) -> Table {
         ("longest at", Align::Right),
     ]);
     for (id, row) in rows.iter().take(most) {
-        let [p50, p99, max] = quantiles(&row.delay);
+        let [p50, p99, max] = quantiles(&row.delay());
         table.row([
             task(**id),
-            row.delay.count().to_string(),
+            row.count().to_string(),
             p50,
             p99,
             max,
@@ -315,7 +315,7 @@ pub fn delays<'a>(audits: impl IntoIterator<Item = (&'a str, &'a Audit)> + Clone
         let cells = audits
             .clone()
             .into_iter()
-            .map(|(_, audit)| value(&audit.delays.all.delay));
+            .map(|(_, audit)| value(&audit.delays.all.delay()));
         table.row(std::iter::once(name.to_owned()).chain(cells));
     };
     row("wakeups that ran", &|delay| delay.count().to_string());

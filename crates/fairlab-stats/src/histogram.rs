@@ -44,11 +44,13 @@ impl LatencyHistogram {
     }
 
     /// Counts `value` once.
+    #[inline]
     pub fn record(&mut self, value: u64) {
         self.record_many(value, 1);
     }
 
     /// Counts `value` `times` times.
+    #[inline]
     pub fn record_many(&mut self, value: u64, times: u64) {
         if times == 0 {
             return;

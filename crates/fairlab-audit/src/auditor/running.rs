@@ -111,11 +111,16 @@ impl Auditor {
                     moved.is_open = false;
                 }
                 self.dequeue(id);
-                self.history.waited(wait);
-                self.delays
-                    .ran(id, cpu, Some(waker).filter(|_| is_woken), wait);
-                if let Some(verdict) = verdict {
-                    self.placements.ran(id, &verdict, ns);
+                if self.has_loss_since(since) {
+                    self.delays.across_losses += 1;
+                } else {
+                    self.history.waited(wait);
+                    let of_task = &mut self.track.tasks.get_mut(id).delays;
+                    self.delays
+                        .ran(of_task, Some(waker).filter(|_| is_woken), wait);
+                    if let Some(verdict) = verdict {
+                        self.placements.ran(id, &verdict, ns);
+                    }
                 }
                 self.judge_move(moved);
                 if queued != cpu {
@@ -132,6 +137,11 @@ impl Auditor {
         task.status = Status::Running(cpu);
         task.running_since = Some(time);
         task.cpu = Some(cpu);
+    }
+
+    /// Are events known to be missing after `since`?
+    fn has_loss_since(&self, since: Timestamp) -> bool {
+        !self.lossy.is_empty() || self.last_loss.is_some_and(|loss| loss >= since)
     }
 
     /// Was the move of a waiting task worth it?

@@ -1,10 +1,10 @@
 //! The auditor against the simulator's own books. They share nothing but the events.
 
 use fairlab_audit::{Audit, AuditOptions, Auditor, Certainty, Found, Missed};
-use fairlab_event::{EventKind, SchedEvent};
+use fairlab_event::{EventKind, SchedEvent, SwitchState};
 use fairlab_sim as sim;
 use fairlab_topology::Machine;
-use fairlab_units::{CpuId, Timestamp};
+use fairlab_units::{CpuId, TaskId, Timestamp};
 
 use crate::runs::{Events, LOADS, all_idle, machines, simulate};
 
@@ -160,6 +160,55 @@ fn with_events_lost_nothing_is_claimed_to_be_sure_that_is_not_true() {
 }
 
 #[test]
+fn a_wait_in_which_events_were_lost_is_no_delay() {
+    let machine = &machines()[0];
+    let task = TaskId(7);
+    let at = |ns, cpu, kind| SchedEvent {
+        time: Timestamp(ns),
+        cpu: CpuId(cpu),
+        kind,
+    };
+    let target = CpuId(0);
+    let wakes = |ns| at(ns, 1, EventKind::Wakeup { task, target });
+    let switch = |ns, prev, next| {
+        let prev_state = SwitchState::Sleeping;
+        at(
+            ns,
+            0,
+            EventKind::Switch {
+                prev,
+                prev_state,
+                next,
+            },
+        )
+    };
+    let events = Events {
+        events: vec![
+            wakes(10),
+            switch(20, None, Some(task)),
+            switch(30, Some(task), None),
+            wakes(40),
+            // It may have run and slept again here.
+            at(50, 1, EventKind::Lost { count: Some(3) }),
+            switch(1_000_040, None, Some(task)),
+            switch(1_000_050, Some(task), None),
+            wakes(2_000_000),
+            switch(2_000_010, None, Some(task)),
+        ],
+        allowed: Vec::new(),
+    };
+    let delays = audit(
+        machine,
+        &events,
+        Timestamp(2_000_020),
+        AuditOptions::default(),
+    )
+    .delays;
+    assert_eq!(delays.across_losses, 1);
+    assert_eq!((delays.all.count(), delays.all.longest()), (2, 10));
+}
+
+#[test]
 fn the_history_adds_up_to_the_books() {
     for machine in machines() {
         for load in LOADS {
@@ -180,7 +229,7 @@ fn the_history_adds_up_to_the_books() {
                 assert_eq!(busy, totals.busy.0, "{load}");
             }
             let woken = audit.history.waits.iter().filter(|wait| wait.is_woken);
-            assert_eq!(woken.count() as u64, audit.delays.all.delay.count());
+            assert_eq!(woken.count() as u64, audit.delays.all.delay().count());
             assert_eq!(audit.history.episodes.len() as u64, audit.idleness.episodes);
             assert_eq!(audit.history.cut, None);
         }

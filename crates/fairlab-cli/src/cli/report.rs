@@ -15,6 +15,9 @@ pub struct ReportVerb {
     /// The machine that was traced; given once for all traces, or once for each
     #[arg(short = 'M', long = "machine", value_name = "M")]
     pub machines: Vec<String>,
+    /// Write the plots of the page to DIR, an SVG file each; without -o, they alone
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
     #[command(flatten)]
     pub timeline: TimelineArgs,
     #[command(flatten)]

@@ -1,11 +1,12 @@
 //! `fairlab audit`: where a kernel placed tasks badly, and what it cost.
 
+pub mod affinity;
 pub mod check;
 mod json;
 mod machine;
 pub mod text;
 mod tracks;
-mod what_if;
+pub mod what_if;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -13,13 +14,17 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use fairlab::units::{Nanos, TaskId};
 use fairlab_audit::{Audit, AuditOptions, Auditor};
-use fairlab_trace::{EventKind, NameId, Recording};
+use fairlab_trace::{NameId, Recording};
 
 use crate::EXIT_WORSE;
 use crate::cli::audit::AuditVerb;
 use crate::commands::report;
 use crate::output::Format;
+use affinity::Affinities;
 use machine::Traced;
+
+/// Sorts of differences from other kernels that a page lists.
+const PAGE_DIFFERENCES: usize = 50;
 
 /// What there is to tell.
 pub struct Findings {
@@ -30,11 +35,15 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// The task's name, empty when it is not known.
+    pub fn name(&self, task: TaskId) -> &str {
+        let name = self.names.get(&task).copied();
+        name.map_or("", |name| self.recording.names().get(name))
+    }
+
     /// `name:number`, as perf prints tasks.
     pub fn task(&self, task: TaskId) -> String {
-        let name = self.names.get(&task).copied();
-        let name = name.map_or("", |name| self.recording.names().get(name));
-        format!("{name}:{}", task.0)
+        format!("{}:{}", self.name(task), task.0)
     }
 
     /// Is every verdict as sure as it says?
@@ -67,7 +76,13 @@ pub fn run(args: &AuditVerb) -> Result<ExitCode> {
         what_if::ask(&mut findings.recording, &findings.traced, &args.what_if)?
     };
     if let Some(path) = html {
-        report::write(&path, &report::of_traces(&[&findings]))?;
+        let mut page = report::of_traces(&[&findings]);
+        let most = args.worst.max(PAGE_DIFFERENCES);
+        let sections = answers
+            .iter()
+            .map(|answer| what_if::text::section(answer, most));
+        page.sections.extend(sections);
+        report::write(&path, &page)?;
     }
     if let Some(path) = parquet {
         report::write_verdicts(&path, &findings)?;
@@ -105,17 +120,26 @@ pub fn run(args: &AuditVerb) -> Result<ExitCode> {
 pub fn audit(trace: &str, machine: Option<&str>, options: AuditOptions) -> Result<Findings> {
     let mut recording = fairlab_trace::open(trace)?;
     let traced = machine::of(machine, &mut recording)?;
-    let mut names = BTreeMap::new();
-    let mut audit = pass(&mut recording, &traced, &options, &mut names);
+    let (mut audit, mut names) = pass(&mut recording, &traced, &options);
     if !audit.losses.is_empty() {
         // Where events are missing is known only now: judge again, so that nothing is claimed to
         // be sure just before a loss that was told after it.
         recording.rewind()?;
         let losses = audit.losses.clone();
         let options = AuditOptions { losses, ..options };
-        audit = pass(&mut recording, &traced, &options, &mut names);
+        (audit, names) = pass(&mut recording, &traced, &options);
     }
     if audit.totals.switches == 0 {
+        if matches!(
+            recording.format(),
+            fairlab_trace::Format::Timehist | fairlab_trace::Format::SchedMap
+        ) {
+            bail!(
+                "{trace}: a table of {} has too little in it to be judged: give the recording that it was \
+                 made of",
+                recording.format()
+            );
+        }
         bail!(
             "{trace}: no sched_switch event: record at least sched_switch and sched_wakeup, best \
              also sched_waking, sched_wakeup_new and sched_migrate_task"
@@ -133,30 +157,20 @@ fn pass(
     recording: &mut Recording,
     traced: &Traced,
     options: &AuditOptions,
-    names: &mut BTreeMap<TaskId, NameId>,
-) -> Audit {
+) -> (Audit, BTreeMap<TaskId, NameId>) {
     let mut auditor = Auditor::new(&traced.machine, options.clone());
-    let mut affinities = machine::affinities(recording, traced);
-    for (task, allowed) in &affinities {
-        auditor.allow(*task, allowed);
+    let mut affinities = Affinities::new(recording, traced);
+    for (task, allowed) in affinities.known() {
+        auditor.allow(task, allowed);
     }
     let mut batch = Vec::new();
     while recording.next_batch(&mut batch) {
         for event in &batch {
-            if let EventKind::Named { task, name } = event.kind
-                && names.insert(task, name) != Some(name)
-                && let Some(allowed) = traced.cpu_of_kthread(recording.names().get(name))
-            {
-                auditor.allow(task, &allowed);
-            }
-            if let EventKind::Fork { parent, child } = event.kind
-                && let Some(allowed) = affinities.get(&parent).cloned()
-            {
-                auditor.allow(child, &allowed);
-                affinities.insert(child, allowed);
+            if let Some(told) = affinities.follow(event, recording.names()) {
+                auditor.allow(told.task, &told.allowed);
             }
             auditor.event(event);
         }
     }
-    auditor.finish()
+    (auditor.finish(), affinities.names)
 }

@@ -6,18 +6,22 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use fairlab::event::SchedEvent;
-use fairlab::sim::{CostTable, Observer, SimOptions, run as simulate};
+use fairlab::sim::{CostTable, Observer, Silent, SimOptions, run as simulate};
 use fairlab::stats::table::{Align, Table};
+use fairlab::topology::Machine;
 use fairlab::topology::domains::{BuildOptions, build};
-use fairlab::units::{Nanos, TaskId, Timestamp};
+use fairlab::units::{CpuMask, Nanos, TaskId, Timestamp};
 use fairlab_audit::{Audit, AuditOptions, Auditor};
 use fairlab_machines::{LoadOptions, load};
 use fairlab_replay::{Edges, Recorded, Recorder, replay_costs};
+use fairlab_report::{Run, Section};
 use fairlab_trace::EventKind;
 use serde::Serialize;
 
-use super::audit::{Findings, audit};
+use super::audit::affinity::Affinities;
+use super::audit::{Findings, audit, what_if};
 use super::latency::Latency;
+use super::report as page;
 use crate::cli::replay::ReplayVerb;
 use crate::output::{Format, Output};
 
@@ -75,21 +79,28 @@ impl Observer for Watcher {
 
 /// Replays a trace.
 pub fn run(args: &ReplayVerb) -> Result<ExitCode> {
-    let format = args.output.format()?;
-    let options = AuditOptions::default;
+    let (page, output) = args.output.beside(&["html"]);
+    let html = args.html.html.clone().or(page);
+    let format = output.format()?;
+    let options = || match html {
+        Some(_) => page::options(args.html.timeline),
+        None => AuditOptions::default(),
+    };
     let mut findings = audit(&args.trace, args.recorded_on.as_deref(), options())?;
     let machine = match &args.machine {
         Some(name) => load(name, &LoadOptions::default())?,
         None => findings.traced.machine.clone(),
     };
     let costs = replay_costs(&findings.traced.machine);
-    let recorded = record(&mut findings, &costs)?;
+    let mut recorded = record(&mut findings, &costs, &machine)?;
     let length = findings.audit.totals.to.0 - findings.audit.totals.from.0;
+    let limit = Nanos(length.saturating_mul(PATIENCE).max(1_000_000_000));
+    fit(args, &findings, &costs, limit, &mut recorded)?;
     let domains = build(&machine, &args.kernel, &BuildOptions::default())
         .with_context(|| format!("no domains of {} under {}", machine.name(), args.kernel))?;
     let mut sim = SimOptions::new(args.kernel, args.seed);
     sim.costs = Some(replay_costs(&machine));
-    sim.limit = Nanos(length.saturating_mul(PATIENCE).max(1_000_000_000));
+    sim.limit = limit;
     let mut watcher = Watcher(Auditor::new(&machine, options()));
     for cpu in machine.cpus().iter().filter(|cpu| cpu.online) {
         watcher.0.event(&SchedEvent {
@@ -132,7 +143,39 @@ pub fn run(args: &ReplayVerb) -> Result<ExitCode> {
         replayed: side(&replayed, result.end.0),
         tasks: tasks(&findings, &replayed, &who, length, result.end.0),
     };
-    let mut out = args.output.open()?;
+    if let Some(path) = html {
+        let names = who
+            .iter()
+            .map(|(now, was)| (*now, findings.name(*was).to_owned()));
+        let run = Run {
+            name: format!("replayed under {}", args.kernel),
+            facts: vec![
+                ("kernel".into(), args.kernel.to_string()),
+                ("machine".into(), machine.name().to_owned()),
+                ("seed".into(), args.seed.to_string()),
+            ],
+            notes: Vec::new(),
+            machine: &machine,
+            audit: &replayed,
+            names: names.collect(),
+        };
+        let mut told = page::of_traces(&[&findings]);
+        told.title = format!("{}, replayed under {}", told.title, args.kernel);
+        told.runs.push(run);
+        told.sections.push(Section {
+            heading: "Recorded and replayed".into(),
+            text: waits(&report),
+            tables: vec![
+                ("In all".into(), totals(&report)),
+                (
+                    "By task, those that ran longest first".into(),
+                    by_task(&report, args.top),
+                ),
+            ],
+        });
+        page::write(&path, &told)?;
+    }
+    let mut out = output.open()?;
     match format {
         Format::Json => out.json(&report)?,
         Format::Text => print(&mut out, args, &report)?,
@@ -141,7 +184,34 @@ pub fn run(args: &ReplayVerb) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn record(findings: &mut Findings, costs: &CostTable) -> Result<Recorded> {
+/// Fits the work to what it took, by replays as it was recorded: on that machine, and under that kernel or
+/// else, where the trace does not tell it, under the one that is asked for.
+fn fit(
+    args: &ReplayVerb,
+    findings: &Findings,
+    costs: &CostTable,
+    limit: Nanos,
+    recorded: &mut Recorded,
+) -> Result<()> {
+    let kernel = what_if::recorded(&findings.recording).unwrap_or(args.kernel);
+    let machine = &findings.traced.machine;
+    let domains = build(machine, &kernel, &BuildOptions::default())
+        .with_context(|| format!("no domains of {} under {kernel}", machine.name()))?;
+    let mut options = SimOptions::new(kernel, args.seed);
+    options.costs = Some(costs.clone());
+    options.limit = limit;
+    for _ in 0..args.fit {
+        let workload = &recorded.workload;
+        let again = simulate(machine, &domains, workload, &options, &mut Silent, None)
+            .context("the recorded work cannot be replayed as it was recorded; try --fit 0")?;
+        recorded.fit(&again);
+    }
+    Ok(())
+}
+
+/// The recorded work, to be done on `target`.
+fn record(findings: &mut Findings, costs: &CostTable, target: &Machine) -> Result<Recorded> {
+    let (online, was_online) = (target.online(), findings.traced.machine.online());
     let mut edges = Edges::new();
     let mut batch = Vec::new();
     findings.recording.rewind()?;
@@ -151,14 +221,25 @@ fn record(findings: &mut Findings, costs: &CostTable) -> Result<Recorded> {
     findings.recording.rewind()?;
     let machine = &findings.traced.machine;
     let mut recorder = Recorder::new(findings.recording.name(), machine, costs, &edges);
+    let mut affinities = Affinities::new(&findings.recording, &findings.traced);
+    let allow = |recorder: &mut Recorder<'_>, task, allowed: &CpuMask| {
+        // Who might run anywhere may do so on the other machine, and where none of the CPUs exists a
+        // kernel would let tasks run anywhere.
+        let there = allowed.and(&online);
+        if !was_online.is_subset(allowed) && !there.is_empty() {
+            recorder.allow(task, &there);
+        }
+    };
+    for (task, allowed) in affinities.known() {
+        allow(&mut recorder, task, allowed);
+    }
     while findings.recording.next_batch(&mut batch) {
         for event in &batch {
             if let EventKind::Named { task, name } = event.kind {
-                let name = findings.recording.names().get(name);
-                recorder.name(task, name);
-                if let Some(allowed) = findings.traced.cpu_of_kthread(name) {
-                    recorder.allow(task, &allowed);
-                }
+                recorder.name(task, findings.recording.names().get(name));
+            }
+            if let Some(told) = affinities.follow(event, findings.recording.names()) {
+                allow(&mut recorder, told.task, &told.allowed);
             }
             recorder.event(event);
         }
@@ -177,7 +258,7 @@ fn side(audit: &Audit, elapsed_ns: u64) -> Side {
         switches: audit.totals.switches,
         wakeups: audit.totals.wakeups,
         migrations: audit.migrations.total(),
-        delay: Latency::of(&audit.delays.all.delay),
+        delay: Latency::of(&audit.delays.all.delay()),
     }
 }
 
@@ -240,11 +321,20 @@ fn print(out: &mut Output, args: &ReplayVerb, report: &Report) -> Result<()> {
         report.kernel,
         report.seed
     )?;
-    writeln!(
-        out,
-        "{} wakeups wait for the task that made them, {} end sleeps of their recorded length\n",
+    writeln!(out, "{}\n", waits(report))?;
+    writeln!(out, "{}", totals(report).to_text())?;
+    write!(out, "{}", by_task(report, args.top).to_text())?;
+    Ok(())
+}
+
+fn waits(report: &Report) -> String {
+    format!(
+        "{} wakeups wait for the task that made them, {} end sleeps of their recorded length",
         report.edges, report.sleeps
-    )?;
+    )
+}
+
+fn totals(report: &Report) -> Table {
     let (a, b) = (&report.recorded, &report.replayed);
     let mut table = Table::new([
         ("", Align::Left),
@@ -278,7 +368,10 @@ fn print(out: &mut Output, args: &ReplayVerb, report: &Report) -> Result<()> {
         let change = change(before, after);
         table.row([format!("delay {what} ms"), ms(before), ms(after), change]);
     }
-    writeln!(out, "{}", table.to_text())?;
+    table
+}
+
+fn by_task(report: &Report, most: usize) -> Table {
     let mut table = Table::new([
         ("task", Align::Left),
         ("run ms", Align::Right),
@@ -288,7 +381,7 @@ fn print(out: &mut Output, args: &ReplayVerb, report: &Report) -> Result<()> {
         ("sleep ms", Align::Right),
         ("replayed", Align::Right),
     ]);
-    for row in report.tasks.iter().take(args.top) {
+    for row in report.tasks.iter().take(most) {
         table.row([
             row.task.clone(),
             ms(row.recorded_running_ns),
@@ -299,6 +392,5 @@ fn print(out: &mut Output, args: &ReplayVerb, report: &Report) -> Result<()> {
             ms(row.replayed_sleeping_ns),
         ]);
     }
-    write!(out, "{}", table.to_text())?;
-    Ok(())
+    table
 }

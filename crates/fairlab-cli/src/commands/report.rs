@@ -52,8 +52,12 @@ pub fn run(args: &ReportVerb) -> Result<ExitCode> {
         .map(|(trace, machine)| audit(trace, machine, options(args.timeline)))
         .collect::<Result<_>>()?;
     let page = of_traces(&findings.iter().collect::<Vec<_>>());
+    if let Some(folder) = &args.svg {
+        write_plots(folder, &page)?;
+    }
     match &args.output.output {
         Some(path) => write(path, &page)?,
+        None if args.svg.is_some() => {}
         None => {
             let mut out = args.output.open()?;
             page.write(&mut out)?;
@@ -66,6 +70,18 @@ pub fn run(args: &ReportVerb) -> Result<ExitCode> {
 /// Writes `page` to the file at `path`.
 pub fn write(path: &Path, page: &Page<'_>) -> Result<()> {
     create(path, |out| page.write(out))
+}
+
+/// Writes the plots of `page` into `folder`.
+fn write_plots(folder: &Path, page: &Page<'_>) -> Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot create {}", folder.display()))?;
+    for plot in page.plots() {
+        create(&folder.join(&plot.file), |out| {
+            out.write_all(plot.svg.as_bytes())
+        })?;
+    }
+    Ok(())
 }
 
 /// Writes every placement of a trace to the Parquet file at `path`.
@@ -112,7 +128,8 @@ fn short_name(findings: &Findings) -> &str {
         .unwrap_or(name)
 }
 
-fn of_trace(findings: &Findings) -> Run<'_> {
+/// A trace as a run on a page.
+pub fn of_trace(findings: &Findings) -> Run<'_> {
     let recording = &findings.recording;
     let totals = &findings.audit.totals;
     let machine = &findings.traced.machine;

@@ -4,5 +4,6 @@
 mod browser;
 mod opened;
 mod page;
+mod plots;
 mod runs;
 mod verdicts;

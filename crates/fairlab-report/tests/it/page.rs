@@ -49,7 +49,7 @@ fn findings_and_tables_are_there_without_scripts() {
     let body = &text[..text.find("<script").unwrap()];
     assert!(body.contains("Where tasks were placed"));
     assert!(body.contains("data-from="));
-    let longest = audit.delays.all.delay.max().unwrap();
+    let longest = audit.delays.all.delay().max().unwrap();
     assert!(body.contains(&format!("{:.1}", longest as f64 / 1e3)));
 }
 

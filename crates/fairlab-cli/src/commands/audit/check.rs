@@ -100,7 +100,7 @@ impl Check {
         };
         match self.metric {
             Metric::Delay(quantile) => {
-                let delay = &audit.delays.all.delay;
+                let delay = &audit.delays.all.delay();
                 let value = match quantile {
                     Some(part) => delay.quantile(part, 1000),
                     None => delay.max(),

@@ -131,12 +131,7 @@ struct WaitReport {
 pub fn report(args: &AuditVerb, findings: &Findings, answers: &[Answer]) -> Report {
     let audit = &findings.audit;
     let is_sure = |certainty: Certainty| certainty == Certainty::Sure && findings.is_consistent();
-    let name = |task: fairlab::units::TaskId| {
-        let name = findings.names.get(&task).copied();
-        name.map_or_else(String::new, |name| {
-            findings.recording.names().get(name).to_owned()
-        })
-    };
+    let name = |task: fairlab::units::TaskId| findings.name(task).to_owned();
     Report {
         fairlab: env!("CARGO_PKG_VERSION"),
         trace: args.trace.clone(),
@@ -188,7 +183,7 @@ pub fn report(args: &AuditVerb, findings: &Findings, answers: &[Answer]) -> Repo
         },
         stacked_thread_ns: audit.stacking.thread_ns,
         stacked_ns: audit.stacking.any_ns,
-        delay: Latency::of(&audit.delays.all.delay),
+        delay: Latency::of(&audit.delays.all.delay()),
         placements: audit
             .placements
             .rows()
@@ -251,7 +246,7 @@ pub fn report(args: &AuditVerb, findings: &Findings, answers: &[Answer]) -> Repo
                     .delays
                     .by_task
                     .get(&totals.task)
-                    .map(|row| Latency::of(&row.delay)),
+                    .map(|row| Latency::of(&row.delay())),
             })
             .collect(),
         what_if: answers

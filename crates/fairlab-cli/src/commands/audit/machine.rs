@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use fairlab::topology::{Cpu, Machine, MachineBuilder, Node};
-use fairlab::units::{CpuId, CpuMask, NodeId, TaskId};
+use fairlab::units::{CpuId, CpuMask, NodeId};
 use fairlab_machines::{LoadOptions, load, load_archived};
 use fairlab_trace::{Recording, Topology};
 
@@ -96,18 +96,6 @@ pub fn of(asked: Option<&str>, recording: &mut Recording) -> Result<Traced> {
         known_from: format!("{known_from}; taken as cores without SMT that share one LLC"),
         is_guess: true,
     })
-}
-
-/// Where each task might run when the recording began, as far as it was recorded with it.
-pub fn affinities(recording: &Recording, traced: &Traced) -> BTreeMap<TaskId, CpuMask> {
-    let Some(snapshot) = &recording.metadata().snapshot else {
-        return BTreeMap::new();
-    };
-    let nr_cpus = traced.machine.nr_cpu_ids();
-    fairlab_record::tasks_of(&snapshot.0)
-        .into_iter()
-        .filter_map(|task| Some((task.task, CpuMask::parse_list(&task.allowed, nr_cpus).ok()?)))
-        .collect()
 }
 
 /// Numbers for keys, in the order of their first use.

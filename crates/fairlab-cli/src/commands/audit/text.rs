@@ -115,6 +115,19 @@ pub fn notes(findings: &Findings) -> Vec<String> {
              marked not sure"
         ));
     }
+    let across = findings.audit.delays.across_losses;
+    if across > 0 {
+        lines.push(format!(
+            "{across} waits in which events were lost are left out of the delays: the task may have run \
+             meanwhile"
+        ));
+    }
+    if ledger.nr_jumps() > 0 {
+        lines.push(format!(
+            "clocks jumped {} times: times across them are wrong (`fairlab events` tells where)",
+            ledger.nr_jumps()
+        ));
+    }
     if !findings.is_consistent() {
         lines.push(format!(
             "{} events contradict those before them: more is missing than the trace says, and no \

@@ -3,15 +3,14 @@
 pub mod json;
 pub mod text;
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context, Result};
 use fairlab::kernel::{Kernel, Release};
 use fairlab::topology::Domains;
 use fairlab::topology::domains::{BuildOptions, build};
 use fairlab_audit::{Answer, SyncFlags, WhatIf, WhatIfOptions};
-use fairlab_trace::{EventKind, Recording};
+use fairlab_trace::Recording;
 
+use super::affinity::Affinities;
 use super::machine::Traced;
 
 /// The kernel that was recorded: the release that is modelled and is the last one not after it. None
@@ -78,16 +77,22 @@ fn pass(
             WhatIf::new(&traced.machine, domains, *kernel, options)
         })
         .collect();
-    let mut names = BTreeMap::new();
+    let mut affinities = Affinities::new(recording, traced);
+    for (task, allowed) in affinities.known() {
+        for what_if in &mut asked {
+            what_if.allow(task, allowed);
+        }
+    }
     let mut batch = Vec::new();
     while recording.next_batch(&mut batch) {
         for event in &batch {
-            if let EventKind::Named { task, name } = event.kind
-                && names.insert(task, name) != Some(name)
-                && let Some(allowed) = traced.cpu_of_kthread(recording.names().get(name))
-            {
+            if let Some(told) = affinities.follow(event, recording.names()) {
                 for what_if in &mut asked {
-                    what_if.bind(task, &allowed);
+                    if told.is_kthread {
+                        what_if.bind(told.task, &told.allowed);
+                    } else {
+                        what_if.allow(told.task, &told.allowed);
+                    }
                 }
             }
             for what_if in &mut asked {

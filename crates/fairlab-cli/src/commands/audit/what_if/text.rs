@@ -6,6 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 use fairlab::stats::table::{Align, Table};
 use fairlab_audit::{Agreement, Answer, Asked, Difference, Doubt};
+use fairlab_report::Section;
 use fairlab_report::tables::{at, us};
 
 use super::super::Findings;
@@ -40,58 +41,90 @@ fn doubts(counts: &[u64; Doubt::ALL.len()]) -> String {
 /// Prints one answer; so many sorts of differences at most.
 pub fn print(out: &mut Output, findings: &Findings, answer: &Answer, most: usize) -> Result<()> {
     title(out, &format!("What if: {}", answer.kernel))?;
+    for line in summary(answer) {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out, "\n{}", agreement(answer).to_text())?;
+    if answer.differences.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{}", differences(answer, most).to_text())?;
+    writeln!(out, "{TIMES}")?;
+    for difference in answer.differences.iter().take(3) {
+        example(out, findings, difference)?;
+    }
+    Ok(())
+}
+
+/// The same as a section of a page.
+pub fn section(answer: &Answer, most: usize) -> Section {
+    let mut tables = vec![("Agreement".to_owned(), agreement(answer))];
+    if !answer.differences.is_empty() {
+        tables.push((TIMES.to_owned(), differences(answer, most)));
+    }
+    Section {
+        heading: format!("What if: {}", answer.kernel),
+        text: summary(answer).join(". ") + ".",
+        tables,
+    }
+}
+
+const TIMES: &str = "Times in us: the recorded delay from wakeup to run, and after what time the CPU that was \
+                     asked for was free.";
+
+/// What comes of asking, in sentences.
+fn summary(answer: &Answer) -> Vec<String> {
     let sum = answer.agreement(|_| true);
-    writeln!(
-        out,
+    let mut lines = vec![format!(
         "{} of {} placements go to the same CPU ({}); {} differ for sure",
         sum.same,
         sum.asked,
         share(sum.same, sum.asked),
         sum.other_sure
-    )?;
+    )];
     if sum.possible() > 0 {
-        writeln!(
-            out,
+        lines.push(format!(
             "{} more could be the same, for all that the trace tells: {}",
             sum.possible(),
             doubts(&sum.same_if)
-        )?;
+        ));
     }
     let skipped = answer.skipped;
     if skipped.bound + skipped.higher + skipped.open > 0 {
-        writeln!(
-            out,
+        lines.push(format!(
             "not asked: {} of tasks bound to one CPU, {} of real-time and deadline tasks, {} without an end",
             skipped.bound, skipped.higher, skipped.open
-        )?;
+        ));
     }
     if answer.untimed > 0 {
-        writeln!(
-            out,
+        lines.push(format!(
             "{} wakeups have no sched_waking: asked at sched_wakeup, when the task is queued already",
             answer.untimed
-        )?;
+        ));
+    }
+    if answer.untold > 0 {
+        lines.push(format!(
+            "{} wakeups have no sched_wakeup: taken to have gone where the task ran next",
+            answer.untold
+        ));
     }
     let picks = answer.picks;
     if picks.asked > 0 {
-        writeln!(
-            out,
+        lines.push(format!(
             "the rebuilt queues foresee {} of the switches where there is a choice",
             share(picks.same, picks.asked)
-        )?;
+        ));
     }
     if answer.contradictions > 0 {
-        writeln!(
-            out,
+        lines.push(format!(
             "{} events contradict those before them",
             answer.contradictions
-        )?;
+        ));
     }
-    agreement(out, answer)?;
-    differences(out, findings, answer, most)
+    lines
 }
 
-fn agreement(out: &mut Output, answer: &Answer) -> Result<()> {
+fn agreement(answer: &Answer) -> Table {
     let mut table = Table::new([
         ("", Align::Left),
         ("asked for", Align::Left),
@@ -126,14 +159,10 @@ fn agreement(out: &mut Output, answer: &Answer) -> Result<()> {
             }
         }
     }
-    writeln!(out, "\n{}", table.to_text())?;
-    Ok(())
+    table
 }
 
-fn differences(out: &mut Output, findings: &Findings, answer: &Answer, most: usize) -> Result<()> {
-    if answer.differences.is_empty() {
-        return Ok(());
-    }
+fn differences(answer: &Answer, most: usize) -> Table {
     let mut table = Table::new([
         ("", Align::Left),
         ("recorded", Align::Left),
@@ -161,16 +190,7 @@ fn differences(out: &mut Output, findings: &Findings, answer: &Answer, most: usi
             format!("{queued:.2}"),
         ]);
     }
-    writeln!(out, "{}", table.to_text())?;
-    writeln!(
-        out,
-        "Times in us: the recorded delay from wakeup to run, and after what time the CPU that was asked \
-         for was free."
-    )?;
-    for difference in answer.differences.iter().take(3) {
-        example(out, findings, difference)?;
-    }
-    Ok(())
+    table
 }
 
 fn example(out: &mut Output, findings: &Findings, difference: &Difference) -> Result<()> {
