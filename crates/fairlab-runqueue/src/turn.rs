@@ -50,7 +50,7 @@ impl FairRq {
         if self.cfg.delay_dequeue && !cfg.delay_dequeue {
             self.let_delayed_go(ents, now);
         }
-        let was = self.cfg.clone();
+        let was = Arc::clone(&self.cfg);
         let neutral: Vec<Vruntime> = self
             .queues
             .iter_mut()

@@ -126,10 +126,12 @@ impl<'a> Engine<'a> {
         self.mask_words = mask_words(domains);
         self.spread_over = SpreadOver::new(kernel.has(Feature::AFFINITY_DISTRIBUTE));
         self.start_numa_balancing();
-        self.balance = BalanceState::new(domains, &kernel, self.world.jiffies, online.weight());
+        self.balance = BalanceState::new(domains, &kernel, self.world.jiffies, online.weight())
+            .with_sums(domains);
         scatter(&mut self.balance, domains, &kernel, seed);
         self.masks = IdleMasks::new(domains);
         self.asleep.clear_all();
+        self.nr_asleep = 0;
         self.world.shared = vec![Shared::default(); domains.nr_shared()];
         for cpu in &online {
             self.note_idle(cpu);
@@ -158,7 +160,7 @@ impl<'a> Engine<'a> {
         let mut turned = PerCpu::from_fn(nr, |_| None);
         for cpu in (0..nr).map(CpuId::from_index) {
             let queue = &mut self.world.cpus[cpu].queue;
-            turned[cpu] = Some(queue.turn(&mut self.world.ents, config.clone(), now));
+            turned[cpu] = Some(queue.turn(&mut self.world.ents, Arc::clone(&config), now));
             while let Some(left) = queue.rq.pop_left(&mut self.world.ents) {
                 let task = left.0 as usize;
                 queue.census.remove(&mut self.world.tasks[task]);
