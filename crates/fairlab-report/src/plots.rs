@@ -140,19 +140,32 @@ fn timeline(run: &Run<'_>) -> String {
             from += run;
         }
     }
-    let seconds = run.span() as f64 / 1e9;
-    for tick in 0..=5 {
-        let part = f64::from(tick) / 5.0;
-        let x = LEFT + (WIDTH - LEFT - RIGHT) * part;
+    let length = run.span();
+    let every = tick_of(length);
+    let (unit, scale) = match every {
+        0..1_000 => ("ns", 1.0),
+        1_000..1_000_000 => ("us", 1e3),
+        1_000_000..1_000_000_000 => ("ms", 1e6),
+        _ => ("s", 1e9),
+    };
+    for ns in (0..=length / every).map(|n| n * every) {
+        let x = LEFT + (WIDTH - LEFT - RIGHT) * ns as f64 / length.max(1) as f64;
         drawing.line(x, bottom, x, bottom + 4.0);
-        drawing.label(
-            x,
-            bottom + 17.0,
-            "middle",
-            &format!("{:.6} s", seconds * part),
-        );
+        let label = format!("{} {unit}", ns as f64 / scale);
+        drawing.label(x, bottom + 17.0, "middle", &label);
     }
     drawing.finish()
+}
+
+/// A round distance between marks, of which at most ten fit into `length` ns.
+fn tick_of(length: u64) -> u64 {
+    let least = length.div_ceil(10).max(1);
+    let decade = 10_u64.saturating_pow(least.ilog10());
+    [1, 2, 5, 10]
+        .map(|step| decade.saturating_mul(step))
+        .into_iter()
+        .find(|step| *step >= least)
+        .unwrap_or(least)
 }
 
 /// For how long how many CPUs of an LLC, and of a core, were busy.
@@ -262,4 +275,21 @@ fn delays(runs: &[Run<'_>]) -> String {
         drawing.label(WIDTH - RIGHT - 204.0, y, "start", &run.name);
     }
     drawing.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tick_of;
+
+    #[test]
+    fn marks_are_round_and_few() {
+        assert_eq!(tick_of(0), 1);
+        assert_eq!(tick_of(10), 1);
+        assert_eq!(tick_of(11), 2);
+        assert_eq!(tick_of(6_676_497_000), 1_000_000_000);
+        assert_eq!(tick_of(450_000), 50_000);
+        for length in [1, 99, 1_000_001, u64::MAX] {
+            assert!(length / tick_of(length) <= 10, "{length}");
+        }
+    }
 }
