@@ -35,6 +35,21 @@ pub struct FromArgs {
     pub from: Option<PathBuf>,
 }
 
+/// What a run is made of, but for the kernel, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct SceneArgs {
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+    #[command(flatten)]
+    pub machine: MachineArgs,
+    #[command(flatten)]
+    pub costs: CostsArgs,
+    #[command(flatten)]
+    pub seed: SeedArgs,
+    #[command(flatten)]
+    pub from: FromArgs,
+}
+
 /// The file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -66,25 +81,19 @@ pub struct Scene {
 
 impl Scene {
     /// The scene that was typed, or that of the checkpoint.
-    pub fn load(
-        from: &FromArgs,
-        workload: &WorkloadArgs,
-        machine: &MachineArgs,
-        costs: &CostsArgs,
-        seed: SeedArgs,
-    ) -> Result<Self> {
-        if let Some(path) = &from.from {
+    pub fn load(args: &SceneArgs) -> Result<Self> {
+        if let Some(path) = &args.from.from {
             return Self::read(path).with_context(|| path.display().to_string());
         }
-        let machine = machine.load()?;
-        let workload = workload.source()?;
+        let machine = args.machine.load()?;
+        let workload = args.workload.source()?;
         Ok(Self {
             loaded: workload.load(&machine)?,
-            costs: costs.load(&machine)?,
-            costs_text: costs.source()?,
+            costs: args.costs.load(&machine)?,
+            costs_text: args.costs.source()?,
             machine,
             workload,
-            seed: seed.seed,
+            seed: args.seed.seed,
             point: None,
         })
     }

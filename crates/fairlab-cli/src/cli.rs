@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use fairlab::kernel::Kernel;
 
-use crate::checkpoint::FromArgs;
+use crate::checkpoint::SceneArgs;
 use crate::kernel_arg::parse_kernel;
 
 pub use bench::*;
@@ -210,15 +210,9 @@ pub enum KernelsAction {
 #[command(after_long_help = crate::workload_arg::help())]
 pub struct RunVerb {
     #[command(flatten)]
-    pub workload: WorkloadArgs,
-    #[command(flatten)]
-    pub machine: MachineArgs,
-    #[command(flatten)]
-    pub costs: CostsArgs,
+    pub scene: SceneArgs,
     #[command(flatten)]
     pub kernel: KernelArgs,
-    #[command(flatten)]
-    pub seed: SeedArgs,
     /// Tell decisions in sentences: those about a task by its number (0 is the first), or those from
     /// a time on, like 1.5ms
     #[arg(long, value_name = "TASK|TIME", value_parser = crate::explain_arg::parse_explain)]
@@ -232,8 +226,6 @@ pub struct RunVerb {
     pub trace: Option<PathBuf>,
     #[command(flatten)]
     pub html: report::HtmlArgs,
-    #[command(flatten)]
-    pub from: FromArgs,
     /// Stop at this time since the start, like 1.5ms or 2s, if the workload is not over before
     #[arg(long, value_name = "TIME", value_parser = crate::explain_arg::parse_time, help_heading = "Checkpoint")]
     pub until: Option<fairlab::units::Timestamp>,
@@ -254,15 +246,9 @@ pub struct RunVerb {
 #[command(after_long_help = crate::workload_arg::help())]
 pub struct CompareVerb {
     #[command(flatten)]
-    pub workload: WorkloadArgs,
-    #[command(flatten)]
-    pub machine: MachineArgs,
-    #[command(flatten)]
-    pub costs: CostsArgs,
+    pub scene: SceneArgs,
     #[command(flatten)]
     pub kernels: KernelListArgs,
-    #[command(flatten)]
-    pub seed: SeedArgs,
     /// Runs of each kernel
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub runs: u32,
@@ -278,8 +264,6 @@ pub struct CompareVerb {
     /// Exit with 1 when a row of the workload's own figures is proven worse
     #[arg(long)]
     pub check: bool,
-    #[command(flatten)]
-    pub from: FromArgs,
     #[command(flatten)]
     pub html: report::HtmlArgs,
     #[command(flatten)]

@@ -74,13 +74,7 @@ pub fn run(args: &CompareVerb) -> Result<ExitCode> {
     let (file, output) = args.output.beside(&["html"]);
     let html = args.html.html.clone().or(file);
     let format = output.format()?;
-    let scene = Scene::load(
-        &args.from,
-        &args.workload,
-        &args.machine,
-        &args.costs,
-        args.seed,
-    )?;
+    let scene = Scene::load(&args.scene)?;
     let (machine, workload) = (&scene.machine, &scene.loaded.workload);
     let cpus = available_parallelism().map_or(1, NonZero::get);
     let plan = Plan {

@@ -181,13 +181,7 @@ impl Observer for Watch<'_> {
 
 /// Simulates once and prints what came of it.
 pub fn run(args: &RunVerb) -> Result<ExitCode> {
-    let scene = Scene::load(
-        &args.from,
-        &args.workload,
-        &args.machine,
-        &args.costs,
-        args.seed,
-    )?;
+    let scene = Scene::load(&args.scene)?;
     let own = scene.point.map(|point| point.kernel);
     let newest = || Kernel::of(Release::V7_2);
     let kernel = args.kernel.kernel.or(own).unwrap_or_else(newest);

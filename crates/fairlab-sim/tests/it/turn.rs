@@ -29,6 +29,34 @@ fn adds_up(result: &RunResult, what: &str) {
     assert_eq!(running, busy, "{what}");
 }
 
+/// A run under `from` that goes on under `to` at a time.
+fn go_on_under(
+    machine: &Machine,
+    workload: &Workload,
+    (from, to): (Kernel, Kernel),
+    seed: u64,
+    at: Timestamp,
+) -> Result<RunResult, SimError> {
+    let after = domains(machine, &to);
+    let turn = Turn {
+        at,
+        event_hash: None,
+        kernel: Some((to, &after)),
+        seed: None,
+    };
+    let (before, options) = (domains(machine, &from), SimOptions::new(from, seed));
+    let turn = Some(&turn);
+    run_and_turn(
+        machine,
+        &before,
+        workload,
+        &options,
+        turn,
+        &mut Silent,
+        None,
+    )
+}
+
 fn middle(workload: &Workload, machine: &Machine, kernel: Kernel) -> (RunResult, Timestamp) {
     let whole = run(
         machine,
@@ -109,43 +137,23 @@ fn a_run_that_was_saved_and_goes_on_has_the_events_of_one_that_was_not() {
 #[test]
 fn every_kernel_can_take_over_from_every_other() {
     for machine in [grid(1, 2, 2, 2), grid(2, 1, 3, 1)] {
+        let pairs = Release::ALL.iter().flat_map(|from| {
+            let to = Release::ALL.iter();
+            to.map(|to| (Kernel::of(*from), Kernel::of(*to)))
+        });
         // Every pair of kernels gets one of the loads.
-        let mut loads = LOADS.into_iter().cycle();
-        for from in Release::ALL {
-            for to in Release::ALL {
-                let (from, to) = (Kernel::of(from), Kernel::of(to));
-                let before = domains(&machine, &from);
-                let after = domains(&machine, &to);
-                if let Some(load) = loads.next() {
-                    let what = format!("{load}, {from} to {to}");
-                    let workload = parse(load).unwrap();
-                    let (_, half) = middle(&workload, &machine, from);
-                    let turn = Turn {
-                        at: half,
-                        event_hash: None,
-                        kernel: Some((to, &after)),
-                        seed: None,
-                    };
-                    let options = SimOptions::new(from, 3);
-                    let turned = Some(&turn);
-                    let rest = run_and_turn(
-                        &machine,
-                        &before,
-                        &workload,
-                        &options,
-                        turned,
-                        &mut Silent,
-                        None,
-                    );
-                    if from.tunables.tick_ns() != to.tunables.tick_ns() {
-                        assert_eq!(rest.unwrap_err(), SimError::OtherTick);
-                        continue;
-                    }
-                    let rest = rest.unwrap_or_else(|error| panic!("{what}: {error}"));
-                    assert!(rest.events > 0, "{what}");
-                    adds_up(&rest, &what);
-                }
+        for ((from, to), load) in pairs.zip(LOADS.into_iter().cycle()) {
+            let what = format!("{load}, {from} to {to}");
+            let workload = parse(load).unwrap();
+            let (_, half) = middle(&workload, &machine, from);
+            let rest = go_on_under(&machine, &workload, (from, to), 3, half);
+            if from.tunables.tick_ns() != to.tunables.tick_ns() {
+                assert_eq!(rest.unwrap_err(), SimError::OtherTick);
+                continue;
             }
+            let rest = rest.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert!(rest.events > 0, "{what}");
+            adds_up(&rest, &what);
         }
     }
 }
@@ -160,25 +168,8 @@ fn shares_by_weight_go_on_under_the_other_kernel() {
             if from.tunables.tick_ns() != to.tunables.tick_ns() {
                 continue;
             }
-            let (before, after) = (domains(&machine, &from), domains(&machine, &to));
-            let turn = Turn {
-                at: Timestamp(Nanos::from_secs(2).0),
-                event_hash: None,
-                kernel: Some((to, &after)),
-                seed: None,
-            };
-            let options = SimOptions::new(from, 1);
-            let turned = Some(&turn);
-            let rest = run_and_turn(
-                &machine,
-                &before,
-                &workload,
-                &options,
-                turned,
-                &mut Silent,
-                None,
-            )
-            .unwrap();
+            let at = Timestamp(Nanos::from_secs(2).0);
+            let rest = go_on_under(&machine, &workload, (from, to), 1, at).unwrap();
             let ran: Vec<f64> = rest
                 .task_time
                 .iter()
