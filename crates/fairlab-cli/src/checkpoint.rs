@@ -4,10 +4,9 @@
 //! the simulator: it can be read by people, outlives changes of the simulator's insides, and whoever
 //! goes on from it first runs up to the point, which the hash of the events proves to be the same one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap::Args;
 use fairlab::kernel::Kernel;
 use fairlab::sim::CostTable;
 use fairlab::topology::Machine;
@@ -16,7 +15,7 @@ use fairlab_experiment::{Outcome, Point};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::cli::{CostsArgs, MachineArgs, SeedArgs, WorkloadArgs};
+use crate::cli::SceneArgs;
 use crate::costs_arg;
 use crate::workload_arg::{Loaded, WorkloadSource};
 
@@ -24,31 +23,6 @@ const FORMAT: &str = "fairlab-checkpoint/1";
 
 /// Checkpoints may be this large; a machine of 8192 CPUs takes 2 MB.
 const SIZE_LIMIT: u64 = 64 << 20;
-
-/// From where a run goes on.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Checkpoint")]
-pub struct FromArgs {
-    /// Go on from the point that --save has written, under the kernels given here; machine, workload,
-    /// costs and seed are those of the file, and figures are of the time after the point
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["workload", "machine", "costs", "seed"])]
-    pub from: Option<PathBuf>,
-}
-
-/// What a run is made of, but for the kernel, as typed.
-#[derive(Clone, Debug, Args)]
-pub struct SceneArgs {
-    #[command(flatten)]
-    pub workload: WorkloadArgs,
-    #[command(flatten)]
-    pub machine: MachineArgs,
-    #[command(flatten)]
-    pub costs: CostsArgs,
-    #[command(flatten)]
-    pub seed: SeedArgs,
-    #[command(flatten)]
-    pub from: FromArgs,
-}
 
 /// The file.
 #[derive(Debug, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ pub mod live;
 pub mod record;
 pub mod replay;
 pub mod report;
+mod scene;
 pub mod views;
 
 use std::path::PathBuf;
@@ -17,12 +18,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use fairlab::kernel::Kernel;
 
-use crate::checkpoint::SceneArgs;
 use crate::kernel_arg::parse_kernel;
 
 pub use bench::*;
 pub use calibrate::CalibrateVerb;
 pub use costs::CostsArgs;
+pub use scene::SceneArgs;
 mod stats;
 pub mod validate;
 
