@@ -130,6 +130,14 @@ pub enum SimError {
         /// The point.
         at: Timestamp,
     },
+    /// The run was to be cut off no later than at the point from which it goes on otherwise.
+    #[error("the run goes on from {at:?}: it cannot be cut off at {until:?}, which is not later")]
+    CutBefore {
+        /// The point.
+        at: Timestamp,
+        /// The cut.
+        until: Timestamp,
+    },
     /// What happened before the point is not what happened when it was saved.
     #[error(
         "up to {at:?} other things happened than in the run that was saved: an input has changed, or it was saved by another version"
@@ -234,7 +242,8 @@ pub fn run(
 /// time after it; the hash is that of all events.
 ///
 /// # Errors
-/// As [`run`]; and when the run is over before, was another one up to then, or cannot go on so.
+/// As [`run`]; and when the run is over or cut off before, was another one up to then, or cannot go on
+/// so.
 pub fn run_and_turn<'a>(
     machine: &Machine,
     domains: &'a Domains,
@@ -244,6 +253,11 @@ pub fn run_and_turn<'a>(
     observer: &'a mut dyn Observer,
     timer: Option<&'a dyn SectionTimer>,
 ) -> Result<RunResult, SimError> {
+    if let (Some(turn), Some(until)) = (turn, options.until)
+        && until <= turn.at
+    {
+        return Err(SimError::CutBefore { at: turn.at, until });
+    }
     let mut engine = Engine::new(machine, domains, workload, options, observer, timer);
     engine.start();
     if let Some(turn) = turn {

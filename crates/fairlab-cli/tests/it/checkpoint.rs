@@ -112,6 +112,12 @@ fn what_cannot_be_saved_or_gone_on_from_is_refused_with_the_reason() {
         "another tick",
     );
 
+    // The moment of the point itself is no later than it.
+    for until in ["40ms", "100ms"] {
+        let cut = ["run", "--from", path, "--until", until];
+        refused(&cut, "cannot be cut off");
+    }
+
     let good = std::fs::read_to_string(&file).unwrap();
     let broken = |from: &str, to: &str| {
         let text = good.replacen(from, to, 1);
