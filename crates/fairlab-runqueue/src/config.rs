@@ -1,6 +1,6 @@
 //! What one kernel on one machine does with its queues.
 
-use fairlab_kernel::{Feature, Kernel};
+use fairlab_kernel::{Feature, Kernel, Release, Tunables};
 use fairlab_units::Nanos;
 
 use crate::entity::Entity;
@@ -38,11 +38,8 @@ pub struct RqConfig {
     pub(crate) tick: u64,
 }
 
-/// Tunables of CFS before scaling, in ns: v6.1 `kernel/sched/fair.c`, `sysctl_sched_latency`,
-/// `sysctl_sched_min_granularity`, `sysctl_sched_wakeup_granularity`.
-const CFS_LATENCY: u64 = 6_000_000;
-const CFS_MIN_GRANULARITY: u64 = 750_000;
-const CFS_WAKEUP_GRANULARITY: u64 = 1_000_000;
+/// Those of the last release of CFS.
+const LAST_CFS: Tunables = Tunables::of(Release::V6_1);
 
 impl RqConfig {
     /// The configuration of `kernel` on a machine with `nr_cpus` online CPUs.
@@ -58,8 +55,8 @@ impl RqConfig {
         // Releases of EEVDF have no numbers for CFS: with it switched back they get those of the last one
         // that has them.
         let cfs = |own: u64, last: u64| if own == 0 && !eevdf { last } else { own };
-        let latency = cfs(t.latency_ns, CFS_LATENCY) * factor;
-        let min_granularity = cfs(t.min_granularity_ns, CFS_MIN_GRANULARITY) * factor;
+        let latency = cfs(t.latency_ns, LAST_CFS.latency_ns) * factor;
+        let min_granularity = cfs(t.min_granularity_ns, LAST_CFS.min_granularity_ns) * factor;
         Self {
             kernel: *kernel,
             eevdf,
@@ -73,8 +70,9 @@ impl RqConfig {
             lazy: kernel.has(Feature::RESCHED_LAZY),
             latency,
             min_granularity,
-            idle_min_granularity: cfs(t.idle_min_granularity_ns, CFS_MIN_GRANULARITY),
-            wakeup_granularity: cfs(t.wakeup_granularity_ns, CFS_WAKEUP_GRANULARITY) * factor,
+            idle_min_granularity: cfs(t.idle_min_granularity_ns, LAST_CFS.idle_min_granularity_ns),
+            wakeup_granularity: cfs(t.wakeup_granularity_ns, LAST_CFS.wakeup_granularity_ns)
+                * factor,
             nr_latency: latency
                 .div_ceil(min_granularity.max(1))
                 .min(u64::from(u32::MAX)) as u32,

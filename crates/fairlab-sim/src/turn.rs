@@ -141,9 +141,7 @@ impl<'a> Engine<'a> {
             let Some(id) = cached.llc_shared else {
                 continue;
             };
-            let mut threads = self.masks.threads(cpu).iter();
-            let is_core_idle = threads.all(|&thread| self.world.cpus[thread].is_idle());
-            let has_idle_core = is_core_idle && domains.switches().smt_present;
+            let has_idle_core = self.masks.is_idle_core(cpu) && domains.switches().smt_present;
             self.world.shared[id.0 as usize].has_idle_cores |= has_idle_core;
             self.balance.shared_mut(id).nr_idle_scan = cached.llc_size;
             if self.world.cpus[cpu].is_idle() {
@@ -161,10 +159,7 @@ impl<'a> Engine<'a> {
         for cpu in (0..nr).map(CpuId::from_index) {
             let queue = &mut self.world.cpus[cpu].queue;
             turned[cpu] = Some(queue.turn(&mut self.world.ents, Arc::clone(&config), now));
-            while let Some(left) = queue.rq.pop_left(&mut self.world.ents) {
-                let task = left.0 as usize;
-                queue.census.remove(&mut self.world.tasks[task]);
-            }
+            self.collect_left(cpu);
         }
         let mut of_cpu = PerCpu::from_fn(nr, |_| Vec::new());
         for task in &mut self.world.tasks {

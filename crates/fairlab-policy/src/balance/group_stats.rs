@@ -203,26 +203,14 @@ pub fn gather<V: BalanceView + ?Sized>(
         ..GroupStats::NOTHING
     };
     cost.groups += 1;
-    match sums::of(env, state, group) {
-        Some(sum) => {
-            let before = (stats, *root);
-            cost.group_cpus += group.weight;
-            stats.take(env, sum, root);
-            if cfg!(debug_assertions) {
-                let (mut walked, mut walked_root) = before;
-                let mut touched = BalanceCost::default();
-                let (to, count) = (&mut walked_root, &mut touched);
-                walked.walk(env, view, state, group, local, to, count);
-                let walked = (walked, walked_root, touched.group_cpus);
-                assert_eq!(
-                    (stats, *root, group.weight),
-                    walked,
-                    "a sum is that of a walk"
-                );
-            }
-        }
-        None => stats.walk(env, view, state, group, local, root, cost),
-    }
+    sums::gather(
+        env,
+        state,
+        group,
+        (&mut stats, root, cost),
+        |stats, sum, root| stats.take(env, sum, root),
+        |stats, root, cost| stats.walk(env, view, state, group, local, root, cost),
+    );
     root.overutilized |= stats.is_overutilized;
 
     if local.is_some() {

@@ -19,7 +19,9 @@ use fairlab_topology::domains::{DomainFlags, DomainId, SchedGroup};
 use fairlab_units::{CpuId, CpuMask, PerCpu};
 
 use super::capacity::{cpu_util, is_overutilized};
+use super::cost::BalanceCost;
 use super::env::Env;
+use super::group_stats::RootFlags;
 use super::llc;
 use super::state::BalanceState;
 use super::view::{BalanceOps, BalanceView};
@@ -214,12 +216,36 @@ pub(super) fn refresh<O: BalanceOps + ?Sized>(
     is_known
 }
 
-/// The sum over the CPUs of `group`, if this search can take it.
-pub(super) fn of<'s>(
+/// Gathers the statistics of `group`: takes its sum where this search can, and walks over its CPUs where
+/// not.
+pub(super) fn gather<S: Copy + PartialEq + core::fmt::Debug>(
     env: &Env<'_>,
-    state: &'s BalanceState,
+    state: &BalanceState,
     group: &SchedGroup,
-) -> Option<&'s Sum> {
+    (stats, root, cost): (&mut S, &mut RootFlags, &mut BalanceCost),
+    take: impl FnOnce(&mut S, &Sum, &mut RootFlags),
+    walk: impl FnOnce(&mut S, &mut RootFlags, &mut BalanceCost),
+) {
+    let Some(sum) = of(env, state, group) else {
+        return walk(stats, root, cost);
+    };
+    let (mut walked, mut walked_root) = (*stats, *root);
+    cost.group_cpus += group.weight;
+    take(stats, sum, root);
+    if cfg!(debug_assertions) {
+        let mut touched = BalanceCost::default();
+        walk(&mut walked, &mut walked_root, &mut touched);
+        let walked = (walked, walked_root, touched.group_cpus);
+        assert_eq!(
+            (*stats, *root, group.weight),
+            walked,
+            "a sum is that of a walk"
+        );
+    }
+}
+
+/// The sum over the CPUs of `group`, if this search can take it.
+fn of<'s>(env: &Env<'_>, state: &'s BalanceState, group: &SchedGroup) -> Option<&'s Sum> {
     if !env.has_sums {
         return None;
     }

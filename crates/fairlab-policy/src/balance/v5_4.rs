@@ -180,25 +180,14 @@ fn gather_group<V: BalanceView + ?Sized>(
         ..OldGroupStats::NOTHING
     };
     cost.groups += 1;
-    match sums::of(env, state, group) {
-        Some(sum) => {
-            let before = (stats, *root);
-            cost.group_cpus += group.weight;
-            stats.take(sum, root);
-            if cfg!(debug_assertions) {
-                let (mut walked, mut walked_root) = before;
-                let mut touched = BalanceCost::default();
-                walked.walk(env, view, state, group, &mut walked_root, &mut touched);
-                let walked = (walked, walked_root, touched.group_cpus);
-                assert_eq!(
-                    (stats, *root, group.weight),
-                    walked,
-                    "a sum is that of a walk"
-                );
-            }
-        }
-        None => stats.walk(env, view, state, group, root, cost),
-    }
+    sums::gather(
+        env,
+        state,
+        group,
+        (&mut stats, root, cost),
+        |stats, sum, root| stats.take(sum, root),
+        |stats, root, cost| stats.walk(env, view, state, group, root, cost),
+    );
     stats.avg_load = avg_load(stats.group_load, stats.group_capacity);
     stats.load_per_task = stats
         .group_load

@@ -51,38 +51,26 @@ fn index(lines: &[Line]) -> Option<Found> {
     let mut taken = 1;
     for (at, line) in lines.iter().enumerate().skip(1) {
         let words = line.words();
-        let text = line.trimmed();
-        match words.as_slice() {
-            [rule] if rule.starts_with("===") => {}
-            [name @ .., score] if text.starts_with("System Benchmarks Index Score") => {
-                let better = Some(HigherIsBetter);
-                let name = name.join(" ");
-                measures.push(Measure::value(
-                    line.number,
-                    name,
-                    "",
-                    better,
-                    number(score)?,
-                ));
+        let is_total = line.trimmed().starts_with("System Benchmarks Index Score");
+        let (name, score) = match words.as_slice() {
+            [rule] if rule.starts_with("===") => {
                 taken = at + 1;
-                break;
+                continue;
             }
+            [name @ .., score] if is_total => (name.join(" "), score),
             [name @ .., baseline, result, score]
                 if !name.is_empty() && number(baseline).is_some() && number(result).is_some() =>
             {
-                let name = format!("{} index", name.join(" "));
-                let better = Some(HigherIsBetter);
-                measures.push(Measure::value(
-                    line.number,
-                    name,
-                    "",
-                    better,
-                    number(score)?,
-                ));
+                (format!("{} index", name.join(" ")), score)
             }
             _ => break,
-        }
+        };
+        let (better, score) = (Some(HigherIsBetter), number(score)?);
+        measures.push(Measure::value(line.number, name, "", better, score));
         taken = at + 1;
+        if is_total {
+            break;
+        }
     }
     (!measures.is_empty()).then(|| Found::new(Format::Unixbench, taken, measures))
 }

@@ -13,7 +13,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use fairlab::stats::table::Table;
-use fairlab_results::RowComparison;
+use fairlab_results::{Row, RowComparison, Series};
 
 use self::remarks::remarks;
 use super::{Report, table_arg};
@@ -127,6 +127,12 @@ fn row_names(report: &Report<'_>) -> Vec<(String, String)> {
         }
     }
     names
+}
+
+/// The row of this group and name in each series that has one, with the series' name.
+fn rows_named<'a>(report: &'a Report<'_>, group: &str, name: &str) -> Vec<(&'a str, &'a Row)> {
+    let of_series = |series: &'a Series| Some((series.name.as_str(), series.row(group, name)?));
+    report.results.series.iter().filter_map(of_series).collect()
 }
 
 /// One table per group and series.

@@ -7,7 +7,7 @@ use fairlab::stats::Sample;
 use fairlab::stats::table::{MinistatOptions, general, ministat_report};
 use fairlab_results::Row;
 
-use super::row_names;
+use super::{row_names, rows_named};
 use crate::commands::stats::Report;
 use crate::output::Output;
 
@@ -20,12 +20,7 @@ pub(super) fn print(out: &mut Output, report: &Report<'_>) -> Result<()> {
         ..MinistatOptions::default()
     };
     for (at, (group, name)) in names.iter().enumerate() {
-        let rows: Vec<(&str, &Row)> = report
-            .results
-            .series
-            .iter()
-            .filter_map(|series| Some((series.name.as_str(), series.row(group, name)?)))
-            .collect();
+        let rows = rows_named(report, group, name);
         let samples: Vec<(&str, Sample)> = rows
             .iter()
             .filter_map(|(name, row)| Some((*name, row.sample()?)))

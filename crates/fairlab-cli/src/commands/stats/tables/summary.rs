@@ -4,7 +4,7 @@ use fairlab::stats::Summary;
 use fairlab::stats::table::{Align, Rounding, Table, ministat, percent, significant};
 use fairlab_results::{Data, Direction, Figures, Row};
 
-use super::{Titled, row_names};
+use super::{Titled, row_names, rows_named};
 use crate::commands::stats::Report;
 
 /// One table per row, one line per series; single values, and the rows of a single series, as one
@@ -27,12 +27,7 @@ pub(super) fn summaries(report: &Report<'_>) -> Titled {
     let mut tables = Vec::new();
     let names = row_names(report);
     for (group, name) in &names {
-        let rows: Vec<(&str, &Row)> = report
-            .results
-            .series
-            .iter()
-            .filter_map(|series| Some((series.name.as_str(), series.row(group, name)?)))
-            .collect();
+        let rows = rows_named(report, group, name);
         let Some((_, first)) = rows.first() else {
             continue;
         };
