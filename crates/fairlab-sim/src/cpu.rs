@@ -19,6 +19,17 @@ pub(crate) struct Arrival {
     pub(crate) found: Option<(Found, Missed)>,
 }
 
+/// How idle a CPU is, in the ways that are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Idleness {
+    /// See [`Cpu::is_idle`].
+    pub(crate) idle: bool,
+    /// Nothing but SCHED_IDLE work is queued in the fair class.
+    pub(crate) sched_idle: bool,
+    /// See [`Cpu::has_sleepers_only`].
+    pub(crate) asleep: bool,
+}
+
 /// A CPU: its queue, what runs on it, and how far that has come.
 #[derive(Clone, Debug)]
 pub(crate) struct Cpu {
@@ -41,6 +52,8 @@ pub(crate) struct Cpu {
     pub(crate) resched_sent: bool,
     /// Wakeups on their way to this CPU (`ttwu_pending`).
     pub(crate) wake_list: Vec<Arrival>,
+    /// What the masks of idle CPUs say of it.
+    pub(crate) noted: Idleness,
     /// Progress of the running task is booked up to here.
     pub(crate) booked: Timestamp,
     /// Capacity of the hardware, whatever the kernel takes it for.
@@ -94,7 +107,25 @@ impl Cpu {
         self.runs_nothing() && self.nr_running() == 0
     }
 
+    /// How idle it is, in all ways at once.
+    #[inline]
+    pub(crate) fn idleness(&self) -> Idleness {
+        let sched_idle = self.queue.is_sched_idle();
+        if !self.runs_nothing() {
+            return Idleness {
+                sched_idle,
+                ..Idleness::default()
+            };
+        }
+        Idleness {
+            idle: self.is_idle(),
+            sched_idle,
+            asleep: self.has_sleepers_only(),
+        }
+    }
+
     /// Does nothing run on it, or come to it?
+    #[inline]
     fn runs_nothing(&self) -> bool {
         self.online && self.curr.is_none() && !self.stopper && self.wake_list.is_empty()
     }

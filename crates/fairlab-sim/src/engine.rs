@@ -18,7 +18,7 @@ use crate::balance::{Action, scatter};
 use crate::cache_aware::CacheAware;
 use crate::census::Census;
 use crate::costs::{CostTable, mask_words};
-use crate::cpu::Cpu;
+use crate::cpu::{Cpu, Idleness};
 use crate::cpus::Cpus;
 use crate::event_queue::{Due, EventQueue};
 use crate::fair_queue::FairQueue;
@@ -317,6 +317,7 @@ impl<'a> Engine<'a> {
             lazy_resched: false,
             resched_sent: false,
             wake_list: Vec::new(),
+            noted: Idleness::default(),
             booked: Timestamp::ZERO,
             capacity: machine.cpu(id).map_or(1024, |c| c.capacity),
             smt_speed: 1024,

@@ -57,7 +57,8 @@ impl Engine<'_> {
                 Step::Next => task.pc = task.pc.wrapping_add(1),
                 Step::Paid => {
                     task.pc = task.pc.wrapping_add(1);
-                    if task.overhead > Nanos::ZERO || self.world.cpus[cpu].need_resched {
+                    let is_due = self.world.cpus[cpu].need_resched;
+                    if is_due || task.overhead > Nanos::ZERO && !self.goes_on_computing(id) {
                         return self.start_segment(cpu);
                     }
                 }
@@ -82,6 +83,14 @@ impl Engine<'_> {
             }
         }
         self.stuck = Some(id);
+    }
+
+    /// Does the task compute after the kernel work that it has just caused? One segment holds both then:
+    /// between them nothing happens that anybody could see.
+    fn goes_on_computing(&self, id: TaskId) -> bool {
+        let task = &self.world.tasks[id.index()];
+        let next = self.ops.get(task.program, task.pc);
+        matches!(next, Some(Op::Run(_))) && task.loop_log.is_none()
     }
 
     fn perform(&mut self, cpu: CpuId, id: TaskId) -> Step {

@@ -145,6 +145,9 @@ impl Engine<'_> {
             .note_core(cpu, core.first().unwrap_or(cpu), busy > 0);
         let smt = self.costs.speed(busy.max(1));
         for thread in core {
+            if self.world.cpus[thread].smt_speed == smt {
+                continue;
+            }
             if thread != cpu {
                 self.book_progress(thread);
             }

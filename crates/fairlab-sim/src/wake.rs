@@ -102,9 +102,9 @@ impl Engine<'_> {
 
     /// Takes in the wakeups that were queued for `cpu`.
     pub(crate) fn take_wake_list(&mut self, cpu: CpuId) {
-        let list = std::mem::take(&mut self.world.cpus[cpu].wake_list);
+        let mut list = std::mem::take(&mut self.world.cpus[cpu].wake_list);
         self.interrupt(cpu, self.costs.wake_list * list.len() as u64);
-        for Arrival { task: id, found } in list {
+        for Arrival { task: id, found } in list.drain(..) {
             // One that stays where it was, and is still on its way when the run ends, got nothing.
             if let Some(found) = found {
                 self.count_found(found);
@@ -118,6 +118,11 @@ impl Engine<'_> {
             // The balancer may have moved a sleeper whose dequeue was delayed.
             let on = self.world.tasks[id.index()].cpu;
             self.activate(id, on, cpu, flags, false);
+        }
+        // The list keeps its memory, unless another one has begun meanwhile.
+        let next = &mut self.world.cpus[cpu].wake_list;
+        if next.is_empty() {
+            *next = list;
         }
         self.resume(cpu);
     }
@@ -465,15 +470,19 @@ impl Engine<'_> {
     /// Keeps the masks of idle CPUs true after something has changed on `cpu`.
     pub(crate) fn note_idle(&mut self, cpu: CpuId) {
         let c = &self.world.cpus[cpu];
-        if c.is_idle() {
+        let (old, new) = (c.noted, c.idleness());
+        if old == new {
+            return;
+        }
+        self.world.cpus[cpu].noted = new;
+        if new.idle {
             self.masks.on_idle_enter(cpu);
         } else {
             self.masks.on_idle_exit(cpu);
         }
-        self.masks.set_sched_idle(cpu, c.queue.is_sched_idle());
-        let asleep = c.has_sleepers_only();
-        if asleep != self.asleep.test(cpu) {
-            if asleep {
+        self.masks.set_sched_idle(cpu, new.sched_idle);
+        if new.asleep != old.asleep {
+            if new.asleep {
                 self.asleep.set(cpu);
                 self.nr_asleep += 1;
             } else {
