@@ -1,10 +1,10 @@
 //! Are the runs of this build always the same, and the same as those of another build?
 //!
 //! ```text
-//! cargo run --release -p fairlab-experiment --example digests -- [SEEDS]
+//! cargo run --release -p fairlab-experiment --example digests -- [SEEDS [MACHINE,... [LOAD,...]]]
 //! ```
 //!
-//! Each load on each machine under its kernel, for as many seeds, four times: twice on one thread, and
+//! Each load on each machine under its kernel (or those named; loads by the word that they begin with), for as many seeds, four times: twice on one thread, and
 //! twice on two that take the seeds in turns. Says which differ, and exits with 1. Prints a line
 //! per load and machine, with a digest of all that its runs say; the lines of two builds that simulate
 //! alike are equal (`diff` them).
@@ -107,14 +107,19 @@ fn of_text(text: &str) -> u64 {
 }
 
 fn main() -> ExitCode {
-    let seeds = std::env::args().nth(1);
-    let seeds: u64 = seeds.map_or(2, |n| n.parse().unwrap());
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let seeds: u64 = args.first().map_or(2, |n| n.parse().unwrap());
+    let is_wanted = |at: usize, name: &str| {
+        let names = args.get(at).map(|names| names.split(','));
+        names.is_none_or(|mut names| names.any(|wanted| wanted == name))
+    };
     let mut differ = false;
-    for (name, kernel) in MACHINES {
+    for (name, kernel) in MACHINES.into_iter().filter(|m| is_wanted(1, m.0)) {
         let kernel: Kernel = kernel.parse().unwrap();
         let machine = load(name, &LoadOptions::default()).unwrap();
         let domains = build(&machine, &kernel, &BuildOptions::default()).unwrap();
-        for text in LOADS {
+        let first_word = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
+        for text in LOADS.into_iter().filter(|l| is_wanted(2, &first_word(l))) {
             let case = Case {
                 machine: machine.clone(),
                 domains: domains.clone(),

@@ -168,7 +168,18 @@ impl Auditor {
         }
     }
 
+    /// A recording says beside another event what `cpu` runs.
     pub(super) fn running(&mut self, time: Timestamp, cpu: CpuId, task: Option<TaskId>) {
+        let is_another = match self.track.cpus[cpu.index()].current {
+            Current::Unknown => false,
+            Current::Idle => task.is_some(),
+            Current::Task(known) => task != Some(known),
+        };
+        if is_another {
+            // The switch to it was not recorded.
+            self.contradictions += 1;
+            self.forget(time, cpu);
+        }
         if let Some(task) = task {
             self.dequeue(task);
             let known = self.track.tasks.get_mut(task);

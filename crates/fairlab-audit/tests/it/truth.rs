@@ -209,6 +209,42 @@ fn a_wait_in_which_events_were_lost_is_no_delay() {
 }
 
 #[test]
+fn a_task_that_runs_without_a_switch_to_it_is_a_contradiction() {
+    let at = |ns, kind| SchedEvent {
+        time: Timestamp(ns),
+        cpu: CpuId(0),
+        kind,
+    };
+    let (first, second) = (TaskId(7), TaskId(8));
+    let runs = |task| EventKind::Running { task: Some(task) };
+    let events = Events {
+        events: vec![
+            at(
+                10,
+                EventKind::Switch {
+                    prev: None,
+                    prev_state: SwitchState::Runnable,
+                    next: Some(first),
+                },
+            ),
+            // What the switch has told is nothing new.
+            at(20, runs(first)),
+            at(1_000, runs(second)),
+        ],
+        allowed: Vec::new(),
+    };
+    let end = Timestamp(5_000);
+    let audit = audit(&machines()[0], &events, end, AuditOptions::default());
+    assert_eq!(audit.contradictions, 1);
+    let running = |task| {
+        let of_task = audit.tasks.iter().find(|totals| totals.task == task);
+        of_task.map(|totals| totals.running.0)
+    };
+    // When the first one left is not known, so what it ran is not either.
+    assert_eq!((running(first), running(second)), (Some(0), Some(4_000)));
+}
+
+#[test]
 fn the_history_adds_up_to_the_books() {
     for machine in machines() {
         for load in LOADS {
