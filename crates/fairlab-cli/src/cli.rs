@@ -208,7 +208,7 @@ pub enum KernelsAction {
 
 /// `fairlab run`
 #[derive(Debug, Args)]
-#[command(after_long_help = crate::workload_arg::help())]
+#[command(after_long_help = crate::workload_help::help())]
 pub struct RunVerb {
     #[command(flatten)]
     pub scene: SceneArgs,
@@ -244,7 +244,7 @@ pub struct RunVerb {
 
 /// `fairlab compare`
 #[derive(Debug, Args)]
-#[command(after_long_help = crate::workload_arg::help())]
+#[command(after_long_help = crate::workload_help::help())]
 pub struct CompareVerb {
     #[command(flatten)]
     pub scene: SceneArgs,

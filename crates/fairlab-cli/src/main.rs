@@ -10,6 +10,7 @@ mod cli;
 mod commands;
 mod costs_arg;
 mod explain_arg;
+mod findings;
 mod kernel_arg;
 mod machine_arg;
 mod output;
@@ -18,6 +19,7 @@ mod progress;
 mod suggest;
 mod trace_arg;
 mod workload_arg;
+mod workload_help;
 
 use std::process::ExitCode;
 

@@ -1,16 +1,17 @@
 //! Reading a workload from the command line, with suggestions.
 
+use std::path::Path;
+
 use anyhow::{Context, Error, Result, anyhow, bail};
 use fairlab::topology::Machine;
 use fairlab::units::Nanos;
-use fairlab::workload::{
-    CATALOGUE, OptionError, OptionSpec, Options, Workload, WorkloadError, parse,
-};
+use fairlab::workload::{CATALOGUE, OptionError, Options, Workload, WorkloadError, parse};
 use fairlab_rtapp::{Compiled, Host, RtApp};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::WorkloadArgs;
 use crate::suggest::did_you_mean;
+use crate::workload_help::FILE_OPTIONS;
 
 /// A workload, and the file that it was read from.
 pub struct Loaded {
@@ -75,14 +76,6 @@ impl WorkloadSource {
     }
 }
 
-/// What a file takes as options.
-const FILE_OPTIONS: &[OptionSpec] = &[OptionSpec {
-    short: 'r',
-    long: "runtime",
-    value: Some("SECONDS"),
-    doc: "simulated time, instead of what the file says",
-}];
-
 /// The time that overrides a file's.
 fn runtime(options: &[&str]) -> Result<Option<Nanos>> {
     let options = Options::parse(FILE_OPTIONS, options)?;
@@ -134,6 +127,9 @@ fn host(machine: &Machine) -> Host {
 /// The error, followed by what could have been meant.
 fn explain(error: WorkloadError) -> Error {
     match &error {
+        WorkloadError::Unknown(name) if Path::new(name).is_file() => anyhow!(
+            "{name}: the name of a workload file ends in .toml, or in .json if it is one of rt-app"
+        ),
         WorkloadError::Unknown(name) => {
             let names: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
             let hint = did_you_mean(name, names.iter().copied());
@@ -152,34 +148,4 @@ fn explain(error: WorkloadError) -> Error {
         }
         _ => error.into(),
     }
-}
-
-/// The workloads with their options, for `--help`.
-pub fn help() -> String {
-    let mut text = String::from("Workloads (several at once with ' + ' between):\n");
-    let line = |text: &mut String, flags: &str, doc: &str| {
-        text.push_str(&format!("    {flags:<30} {doc}\n"));
-    };
-    let options = |text: &mut String, options: &[OptionSpec]| {
-        for option in options {
-            let value = option.value.map(|v| format!(" {v}")).unwrap_or_default();
-            line(
-                text,
-                &format!("-{}, --{}{value}", option.short, option.long),
-                option.doc,
-            );
-        }
-    };
-    for entry in CATALOGUE {
-        text.push_str(&format!("  {:<10} {}\n", entry.name, entry.summary));
-        if let Some(word) = entry.word {
-            line(&mut text, word.value, word.doc);
-        }
-        options(&mut text, entry.options);
-    }
-    text.push_str("  FILE.json  a workload file of rt-app\n");
-    options(&mut text, FILE_OPTIONS);
-    text.push_str("  FILE.toml  a workload file of fairlab (examples/workloads)\n");
-    options(&mut text, FILE_OPTIONS);
-    text
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::growth::without_numbers;
-use crate::symbol::SymbolList;
+use crate::symbol::{SymbolList, without_numbers};
 
 /// A function without a symbol of its own in one of two builds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

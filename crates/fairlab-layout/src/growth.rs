@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::report::Table;
 use crate::sizes::percent;
-use crate::symbol::SymbolList;
+use crate::symbol::{SymbolList, without_numbers};
 
 /// Which symbols are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -181,24 +181,6 @@ fn is_generated(name: &str) -> bool {
         .any(|prefix| name.starts_with(prefix))
         || name == "linux_banner"
         || name == "vermagic"
-}
-
-/// Takes every `.NUMBER` out: `count.17` and `count.23` are one variable to the reader, and
-/// `f.constprop.0` is `f.constprop`.
-pub fn without_numbers(name: &str) -> String {
-    let mut short = String::with_capacity(name.len());
-    let mut rest = name;
-    while let Some(dot) = rest.find('.') {
-        short.push_str(&rest[..dot]);
-        let tail = &rest[dot + 1..];
-        let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
-        if digits == 0 {
-            short.push('.');
-        }
-        rest = &tail[digits..];
-    }
-    short.push_str(rest);
-    short
 }
 
 /// The form that `bloat-o-meter` prints.

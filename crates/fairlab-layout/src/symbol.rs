@@ -110,3 +110,21 @@ fn is_boundary(symbol: &Symbol) -> bool {
             .iter()
             .any(|suffix| symbol.name.ends_with(suffix))
 }
+
+/// Takes every `.NUMBER` out: `count.17` and `count.23` are one variable to the reader, and
+/// `f.constprop.0` is `f.constprop`.
+pub fn without_numbers(name: &str) -> String {
+    let mut short = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(dot) = rest.find('.') {
+        short.push_str(&rest[..dot]);
+        let tail = &rest[dot + 1..];
+        let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
+        if digits == 0 {
+            short.push('.');
+        }
+        rest = &tail[digits..];
+    }
+    short.push_str(rest);
+    short
+}

@@ -3,7 +3,7 @@
 use fairlab_units::{CpuId, CpuMask};
 
 use crate::cores::Cores;
-use crate::idle_masks::WordRange;
+use crate::word_range::WordRange;
 
 const BITS: usize = 64;
 

@@ -10,6 +10,7 @@ use fairlab_units::{CpuId, CpuMask};
 use crate::core_form::{CoreForm, THREADS_MAX};
 use crate::cores::Cores;
 use crate::walk_order::{Places, WalkOrder};
+use crate::word_range::WordRange;
 
 /// The idle state of all CPUs as masks, for a search that looks at 64 CPUs at once.
 ///
@@ -86,26 +87,6 @@ struct MaskFacts {
     range: WordRange,
     form: Option<CoreForm>,
     order: Option<WalkOrder>,
-}
-
-/// The words of a mask that may have members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WordRange {
-    /// The first.
-    pub first: usize,
-    /// One past the last.
-    pub end: usize,
-}
-
-impl WordRange {
-    /// Those of `mask`.
-    #[must_use]
-    pub fn of(mask: &CpuMask) -> Self {
-        let words = mask.words();
-        let first = words.iter().position(|w| *w != 0).unwrap_or(0);
-        let end = words.iter().rposition(|w| *w != 0).map_or(0, |i| i + 1);
-        Self { first, end }
-    }
 }
 
 impl IdleMasks {

@@ -18,11 +18,12 @@ use fairlab_report::{Run, Section};
 use fairlab_trace::EventKind;
 use serde::Serialize;
 
-use super::audit::affinity::Affinities;
-use super::audit::{Findings, audit, what_if};
+use super::audit::what_if;
 use super::latency::Latency;
 use super::report as page;
 use crate::cli::replay::ReplayVerb;
+use crate::findings::affinity::Affinities;
+use crate::findings::{Findings, audit};
 use crate::output::{Format, Output};
 
 /// Simulated time after which a replay is given up: this many times the recording's length.

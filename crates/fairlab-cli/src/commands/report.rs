@@ -12,7 +12,7 @@ use fairlab_audit::AuditOptions;
 use fairlab_report::{Page, Run};
 
 use crate::cli::report::{ReportVerb, TimelineArgs};
-use crate::commands::audit::{Findings, audit, text};
+use crate::findings::{Findings, audit, notes};
 
 /// Cases of each sort that a page lists.
 const PAGE_KEEPS: usize = 100;
@@ -166,7 +166,7 @@ pub fn of_trace(findings: &Findings) -> Run<'_> {
     Run {
         name: short_name(findings).to_owned(),
         facts,
-        notes: text::notes(findings),
+        notes: notes(findings),
         machine,
         audit: &findings.audit,
         names: names

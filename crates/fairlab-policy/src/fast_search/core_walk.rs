@@ -5,7 +5,8 @@ use fairlab_units::{CpuId, CpuMask};
 
 use super::words::{Passes, below_lowest, cpu_at, ones, sched_mask, wrap_words};
 use crate::core_form::{CoreForm, word};
-use crate::idle_masks::{IdleMasks, Row, WordRange};
+use crate::idle_masks::{IdleMasks, Row};
+use crate::word_range::WordRange;
 
 /// The CPUs of a core search in the order of the walk: those of the cluster first, if any.
 pub(super) struct CoreWalk<'a> {

@@ -7,9 +7,10 @@ use super::in_order::LlcWalk;
 use super::words::{BITS, Passes, cpu_at, sched_mask, up_to_lowest, wrap_words};
 use crate::core_form::word;
 use crate::explain::Explain;
-use crate::idle_masks::{IdleMasks, WordRange};
+use crate::idle_masks::IdleMasks;
 use crate::idle_sibling::{Budget, ScanEnd};
 use crate::search::Search;
+use crate::word_range::WordRange;
 use crate::{MachineView, Reason};
 
 /// How a counted walk ended.

@@ -10,7 +10,8 @@ use fairlab_units::{CpuId, CpuMask};
 use super::core_walk::Tally;
 use super::words::{Look, below_lowest, cpu_at, ones, sched_mask, up_to_lowest, wrap_looks};
 use crate::core_form::word;
-use crate::idle_masks::{IdleMasks, Row, WordRange};
+use crate::idle_masks::{IdleMasks, Row};
+use crate::word_range::WordRange;
 
 /// A walk over the LLC with mask `id`.
 #[derive(Clone, Copy)]

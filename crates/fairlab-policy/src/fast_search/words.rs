@@ -2,7 +2,7 @@
 
 use fairlab_units::CpuId;
 
-use crate::idle_masks::WordRange;
+use crate::word_range::WordRange;
 
 pub(super) const BITS: usize = 64;
 

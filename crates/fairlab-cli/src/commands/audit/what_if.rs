@@ -10,8 +10,8 @@ use fairlab::topology::domains::{BuildOptions, build};
 use fairlab_audit::{Answer, SyncFlags, WhatIf, WhatIfOptions};
 use fairlab_trace::Recording;
 
-use super::affinity::Affinities;
-use super::machine::Traced;
+use crate::findings::affinity::Affinities;
+use crate::findings::machine::Traced;
 
 /// The kernel that was recorded: the release that is modelled and is the last one not after it. None
 /// where the trace does not tell, or tells of an older one.
