@@ -223,7 +223,7 @@ impl Surroundings for Wakeup<'_> {
 
     /// No release has it, and live mode does not offer it.
     #[inline(always)]
-    fn idler_cache(&mut self, _sync: bool) -> Option<Affine> {
+    fn idler_cache(&mut self) -> Option<Affine> {
         None
     }
 }

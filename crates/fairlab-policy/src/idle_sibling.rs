@@ -313,7 +313,7 @@ impl<V: MachineView, E: Explain> Surroundings for Search<'_, V, E> {
         self.select_idle_node(llc, target)
     }
 
-    fn idler_cache(&mut self, sync: bool) -> Option<Affine> {
-        self.wake_affine_idler_llc(sync)
+    fn idler_cache(&mut self) -> Option<Affine> {
+        self.wake_affine_idler_llc()
     }
 }

@@ -84,5 +84,5 @@ pub trait Surroundings {
     fn search_node(&mut self, target: CpuId) -> Option<CpuId>;
 
     /// Which of two last-level caches is more idle (WA_LLC_IDLER); none when both are alike, or one.
-    fn idler_cache(&mut self, sync: bool) -> Option<Affine>;
+    fn idler_cache(&mut self) -> Option<Affine>;
 }

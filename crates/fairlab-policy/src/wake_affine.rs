@@ -118,11 +118,11 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
     }
 
     /// Between two LLCs: the one that has an idle core, if only one has; else the one with the smaller part
-    /// of busy CPUs. A sync wakeup does not count its waker. None inside an LLC, and when both are alike.
+    /// of busy CPUs, among which the waker's is. None inside an LLC, and when both are alike.
     ///
     /// # Source
     /// The series "sched/fair: wake_affine improvements" of 2021, from its description; no release has it.
-    pub(crate) fn wake_affine_idler_llc(&mut self, sync: bool) -> Option<Affine> {
+    pub(crate) fn wake_affine_idler_llc(&mut self) -> Option<Affine> {
         let (this, prev) = (self.ctx.this_cpu, self.ctx.prev_cpu);
         if self.domains.share_cache(this, prev) {
             return None;
@@ -140,7 +140,6 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
         }
         let (this_busy, this_size) = self.busy_cpus(this)?;
         let (prev_busy, prev_size) = self.busy_cpus(prev)?;
-        let this_busy = this_busy.saturating_sub(u64::from(sync));
         let (of_this, of_prev) = (this_busy * prev_size, prev_busy * this_size);
         if of_this == of_prev {
             return None;
@@ -164,7 +163,7 @@ impl<V: MachineView, E: Explain> Search<'_, V, E> {
 #[inline(always)]
 pub fn wake_affine<S: Surroundings>(s: &mut S, sync: bool) -> Affine {
     if s.has(Feature::WA_LLC_IDLER)
-        && let Some(how) = s.idler_cache(sync)
+        && let Some(how) = s.idler_cache()
     {
         return how;
     }

@@ -376,7 +376,8 @@ impl Engine<'_> {
             + shared_lines(&self.costs, &self.distances, last_user, cpu)
             + written_bytes(&self.costs, &self.distances, writer, cpu, pipe.spec.channel);
         task.overhead += cost;
-        let flags = if pipe.spec.sync { WakeFlags::SYNC } else { 0 };
+        let sync = pipe.spec.sync && channel.wakes_writers_sync();
+        let flags = if sync { WakeFlags::SYNC } else { 0 };
         if pipe.messages <= pipe.spec.wake_writers_at {
             // One writer at a time, as exclusive waiters are woken.
             if let Some(writer) = pipe.writers.pop_front() {

@@ -2,7 +2,8 @@
 
 use fairlab_stats::{kendall, spearman};
 
-use crate::run::{CaseResult, PointResult, effect};
+use crate::effect::Effect;
+use crate::run::{CaseResult, PointResult};
 use crate::verdict::{NEGLIGIBLE, Verdict};
 
 /// Published effects below this part of the baseline are not judged by their sign: most posts call that
@@ -57,9 +58,7 @@ impl Agreement {
     /// Of these cases.
     #[must_use]
     pub fn of<'a>(cases: impl IntoIterator<Item = &'a CaseResult> + Clone) -> Self {
-        let estimate = |c: &Option<fairlab_stats::Comparison>| {
-            c.as_ref().and_then(effect).map(|[estimate, _, _]| estimate)
-        };
+        let estimate = |c: &Option<Effect>| c.as_ref().map(|effect| effect.estimate);
         let case = |c: &CaseResult| Entry {
             verdict: c.verdict,
             published: c.published,

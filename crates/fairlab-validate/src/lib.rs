@@ -15,6 +15,7 @@
 //! its reason and never dropped.
 
 mod agreement;
+mod effect;
 mod embedded;
 mod error;
 mod facts;
@@ -27,6 +28,7 @@ mod scenario;
 mod verdict;
 
 pub use agreement::{Agreement, EFFECT_THRESHOLD, Tally};
+pub use effect::Effect;
 pub use embedded::embedded;
 pub use error::ScenarioError;
 pub use facts::{Published, PublishedPoint, differing_facts, parse_published};

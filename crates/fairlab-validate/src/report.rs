@@ -6,7 +6,8 @@ use fairlab_stats::table::{Align, Table};
 use serde::Serialize;
 
 use crate::agreement::{Agreement, EFFECT_THRESHOLD, Tally};
-use crate::run::{CaseResult, PointResult, effect};
+use crate::effect::Effect;
+use crate::run::{CaseResult, PointResult};
 use crate::scenario::Scenario;
 
 /// A case, for JSON. Effects are parts of the baseline; positive is better.
@@ -122,7 +123,7 @@ impl CaseReport {
             link: scenario.link.clone(),
             not_expressible: scenario.not_expressible.clone(),
             published: result.and_then(|r| r.published),
-            simulated: result.and_then(|r| r.simulated.as_ref()).and_then(effect),
+            simulated: result.and_then(|r| r.simulated.as_ref()).map(Effect::numbers),
             verdict: result.map(|r| r.verdict.name()),
             runs: result.map(CaseResult::runs),
             points: result.map_or(Vec::new(), |r| {
@@ -139,9 +140,9 @@ impl PointReport {
         Self {
             load: point.load.clone(),
             published: point.published,
-            simulated: simulated.and_then(effect),
-            medians: simulated.map(|c| [c.a.median, c.b.median]),
-            p_value: simulated.and_then(|c| c.p_value),
+            simulated: simulated.map(Effect::numbers),
+            medians: simulated.map(|effect| effect.medians),
+            p_value: simulated.map(|effect| effect.p_value),
             verdict: point.verdict.name(),
             is_identical: point.is_identical,
         }
@@ -152,15 +153,12 @@ fn percent(part: f64) -> String {
     format!("{:+.1}", part * 100.0)
 }
 
-fn cells(published: Option<f64>, simulated: Option<[f64; 3]>) -> [String; 2] {
+fn cells(published: Option<f64>, simulated: Option<&Effect>) -> [String; 2] {
     let published = published.map_or("-".into(), percent);
-    let simulated = simulated.map_or("-".into(), |[estimate, low, high]| {
-        format!(
-            "{} [{}, {}]",
-            percent(estimate),
-            percent(low),
-            percent(high)
-        )
+    let simulated = simulated.map_or("-".into(), |effect| {
+        let ends = effect.interval.map(|ends| ends.map(percent));
+        let [low, high] = ends.unwrap_or_else(|| ["-", "-"].map(String::from));
+        format!("{} [{low}, {high}]", percent(effect.estimate))
     });
     [published, simulated]
 }
@@ -176,7 +174,7 @@ pub fn text_of_case(scenario: &Scenario, result: &CaseResult) -> String {
     ];
     let mut table = Table::new(columns);
     for point in &result.points {
-        let simulated = point.simulated.as_ref().and_then(effect);
+        let simulated = point.simulated.as_ref();
         let [published, simulated] = cells(point.published, simulated);
         let same = if point.is_identical {
             " (same events)"
@@ -186,7 +184,7 @@ pub fn text_of_case(scenario: &Scenario, result: &CaseResult) -> String {
         let verdict = format!("{}{same}", point.verdict.name());
         table.row([format!("  {}", point.load), published, simulated, verdict]);
     }
-    let simulated = result.simulated.as_ref().and_then(effect);
+    let simulated = result.simulated.as_ref();
     let [published, simulated] = cells(result.published, simulated);
     let verdict = result.verdict.name().to_owned();
     table.row(["  all".to_owned(), published, simulated, verdict]);

@@ -4,12 +4,12 @@ use fairlab_experiment::{Outcome, Plan, Stretch, execute};
 use fairlab_kernel::Kernel;
 use fairlab_machines::{LoadOptions, load};
 use fairlab_sim::Counts;
-use fairlab_stats::{Comparison, ComparisonOptions, Direction, Sample};
 use fairlab_topology::Machine;
 use fairlab_units::Nanos;
 use fairlab_workload::{End, Workload};
 
 use crate::agreement::EFFECT_THRESHOLD;
+use crate::effect::{Effect, goodness, part_of_gain};
 use crate::error::ScenarioError;
 use crate::metric::Metric;
 use crate::scenario::{Better, Point, Scenario};
@@ -18,7 +18,7 @@ use crate::verdict::Verdict;
 /// How scenarios are run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunOptions {
-    /// Runs of each kernel at each point, to begin with. Fewer than four prove nothing.
+    /// Runs of each kernel at each point, to begin with. Fewer than six prove nothing at 95 percent.
     pub runs: u32,
     /// Further batches of as many runs follow until the interval of the case's effect is narrow, or
     /// this many runs have been made.
@@ -32,11 +32,11 @@ pub struct RunOptions {
 }
 
 impl Default for RunOptions {
-    /// Five runs, no further ones, on one thread at 95 percent.
+    /// Six runs, no further ones, on one thread at 95 percent.
     fn default() -> Self {
         Self {
-            runs: 5,
-            most: 5,
+            runs: 6,
+            most: 6,
             seed: 1,
             threads: 1,
             confidence: 0.95,
@@ -69,7 +69,7 @@ pub struct PointResult {
     /// The published effect, as a part of the baseline; positive is better.
     pub published: Option<f64>,
     /// The simulated values of both kernels. None when the metric had no value in some run.
-    pub simulated: Option<Comparison>,
+    pub simulated: Option<Effect>,
     /// What that says.
     pub verdict: Verdict,
     /// Did the two kernels do the same, event by event, in every run?
@@ -103,7 +103,7 @@ pub struct CaseResult {
     /// gain, as a part of the baseline; positive is better.
     pub published: Option<f64>,
     /// The same of the simulated values, one value per run.
-    pub simulated: Option<Comparison>,
+    pub simulated: Option<Effect>,
     /// What that says.
     pub verdict: Verdict,
 }
@@ -115,17 +115,6 @@ impl CaseResult {
         let runs = |p: &PointResult| p.values.as_ref().map_or(0, |[a, _]| a.len());
         self.points.iter().map(runs).max().unwrap_or(0)
     }
-}
-
-/// The simulated effect: a part of the baseline, positive when better, with the ends of its interval.
-/// None when a part of the baseline means nothing.
-#[must_use]
-pub(crate) fn effect(comparison: &Comparison) -> Option<[f64; 3]> {
-    let change = comparison.change?;
-    Some(match comparison.options.direction {
-        Direction::HigherIsBetter => [change.estimate, change.low, change.high],
-        Direction::LowerIsBetter => [-change.estimate, -change.high, -change.low],
-    })
 }
 
 /// Reads machine, workload and kernels of `point`.
@@ -230,8 +219,8 @@ pub fn run(
 fn is_narrow(case: &CaseResult) -> bool {
     let published = case.published.unwrap_or_default().abs();
     let wanted = published.max(EFFECT_THRESHOLD) / 3.0;
-    let interval = case.simulated.as_ref().and_then(effect);
-    interval.is_some_and(|[_, low, high]| (high - low) / 2.0 <= wanted)
+    let interval = case.simulated.as_ref().and_then(|effect| effect.interval);
+    interval.is_some_and(|[low, high]| (high - low) / 2.0 <= wanted)
 }
 
 /// Simulates each point once more as often as `options` says.
@@ -345,7 +334,7 @@ impl Values {
         let simulated = self
             .values
             .as_ref()
-            .and_then(|[a, b]| compare(a, b, better.direction(), options));
+            .and_then(|[a, b]| Effect::of_pairs(a, b, better.direction(), options.confidence));
         let is_control = scenario.control || point.control;
         let published = point.effect(scenario.better);
         PointResult {
@@ -363,64 +352,42 @@ impl Values {
     }
 }
 
-fn verdict(published: Option<f64>, is_control: bool, simulated: Option<&Comparison>) -> Verdict {
+fn verdict(published: Option<f64>, is_control: bool, simulated: Option<&Effect>) -> Verdict {
     simulated.map_or(Verdict::NotProven, |simulated| {
         Verdict::of(published, is_control, simulated)
     })
 }
-
-fn compare(a: &[f64], b: &[f64], direction: Direction, options: &RunOptions) -> Option<Comparison> {
-    let (a, b) = (Sample::new(a).ok()?, Sample::new(b).ok()?);
-    let options = ComparisonOptions {
-        confidence: options.confidence,
-        seed: options.seed,
-        ..ComparisonOptions::new(direction)
-    };
-    Some(Comparison::of(&a, &b, &options))
-}
-
-/// A value nearer to zero than this counts as this much when gains are averaged, so that a share that
-/// falls to nothing is a large gain and not an endless one.
-const LEAST: f64 = 1e-6;
 
 /// The case as a whole: the geometric mean over its points, of gains (where better is more).
 fn judge(points: Vec<PointResult>, scenario: &Scenario, options: &RunOptions) -> CaseResult {
     let is_control = scenario.control || points.iter().all(|p| p.is_control);
     let judged = || points.iter().filter(|p| p.is_control == is_control);
     let nr = judged().count() as f64;
-    let gain = |better: Better, effect: f64| match better {
-        Better::Higher => (1.0 + effect).max(LEAST).ln(),
-        Better::Lower => -(1.0 - effect).max(LEAST).ln(),
-    };
-    let gains = judged().map(|p| Some(gain(p.better, p.published?)));
-    let published = gains.sum::<Option<f64>>().map(|sum| match scenario.better {
-        Better::Higher => (sum / nr).exp() - 1.0,
-        Better::Lower => 1.0 - (-sum / nr).exp(),
+    let direction = scenario.better.direction();
+    // Ratios of the changed value to the baseline, as if that were 1.
+    let gains = judged().map(|p| {
+        let change = match p.better {
+            Better::Higher => p.published?,
+            Better::Lower => -p.published?,
+        };
+        Some(goodness(p.better.direction(), 1.0 + change))
     });
-    let sign = match scenario.better {
-        Better::Higher => 1.0,
-        Better::Lower => -1.0,
-    };
+    let published = gains
+        .sum::<Option<f64>>()
+        .map(|sum| part_of_gain(direction, sum / nr));
     let side = |side: usize| -> Option<Vec<f64>> {
         let run = |i: usize| -> Option<f64> {
             let goods = judged().map(|p| {
                 let value = *p.values.as_ref()?.get(side)?.get(i)?;
-                let good = value.max(LEAST).ln();
-                Some(if p.better == Better::Higher {
-                    good
-                } else {
-                    -good
-                })
+                Some(goodness(p.better.direction(), value))
             });
-            goods
-                .sum::<Option<f64>>()
-                .map(|sum| (sign * sum / nr).exp())
+            goods.sum::<Option<f64>>().map(|sum| sum / nr)
         };
         let lengths = judged().map(|p| p.values.as_ref().map_or(0, |v| v[side].len()));
         (0..lengths.min().unwrap_or(0)).map(run).collect()
     };
     let sides = side(0).zip(side(1));
-    let simulated = sides.and_then(|(a, b)| compare(&a, &b, scenario.better.direction(), options));
+    let simulated = sides.and_then(|(a, b)| Effect::of_goodness(&a, &b, direction, options.confidence));
     CaseResult {
         verdict: verdict(published, is_control, simulated.as_ref()),
         is_control,

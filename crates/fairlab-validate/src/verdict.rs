@@ -1,9 +1,7 @@
 //! What a simulated effect says about a published one.
 
-use fairlab_stats::{Comparison, Verdict as Proven};
-
 use crate::agreement::EFFECT_THRESHOLD;
-use crate::run::effect;
+use crate::effect::{Effect, Sign};
 
 /// What a simulated effect says about a published one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,21 +46,21 @@ impl Verdict {
 
     /// The verdict on `simulated`, where `published` was measured.
     #[must_use]
-    pub fn of(published: Option<f64>, is_control: bool, simulated: &Comparison) -> Self {
-        let proven = if is_negligible(simulated) {
-            Proven::NoDifferenceProven
+    pub fn of(published: Option<f64>, is_control: bool, simulated: &Effect) -> Self {
+        let proven = if simulated.estimate.abs() < NEGLIGIBLE {
+            Sign::None
         } else {
-            simulated.verdict()
+            simulated.sign()
         };
         match (is_control, proven) {
-            (true, Proven::NoDifferenceProven) => return Self::ControlHolds,
+            (true, Sign::None) => return Self::ControlHolds,
             (true, _) => return Self::ControlBroken,
             (false, _) => {}
         }
         match published {
             Some(effect) if effect.abs() >= EFFECT_THRESHOLD => match (proven, effect > 0.0) {
-                (Proven::NoDifferenceProven, _) => Self::NotProven,
-                (Proven::Better, true) | (Proven::Worse, false) => Self::Agrees,
+                (Sign::None, _) => Self::NotProven,
+                (Sign::Better, true) | (Sign::Worse, false) => Self::Agrees,
                 _ => Self::Disagrees,
             },
             _ => Self::Small,
@@ -73,7 +71,3 @@ impl Verdict {
 /// Simulated runs vary so little that a difference of next to nothing can be proven. Below this part of the
 /// baseline it stands for no published effect, and breaks no control.
 pub(crate) const NEGLIGIBLE: f64 = EFFECT_THRESHOLD / 10.0;
-
-fn is_negligible(simulated: &Comparison) -> bool {
-    effect(simulated).is_some_and(|[estimate, _, _]| estimate.abs() < NEGLIGIBLE)
-}

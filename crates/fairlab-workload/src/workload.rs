@@ -138,6 +138,14 @@ impl Channel {
         matches!(self, Self::Tcp { .. } | Self::Udp { .. })
     }
 
+    /// Does a reader that makes room wake the writer as a sync wakeup, where a writer wakes the reader as
+    /// one? All do but TCP, whose writers are told by the acknowledgement of what was read
+    /// (`sk_stream_write_space`), without the hint.
+    #[must_use]
+    pub const fn wakes_writers_sync(self) -> bool {
+        !matches!(self, Self::Tcp { .. })
+    }
+
     /// Bytes of a message; 0 where only its cost is stated.
     #[must_use]
     pub const fn bytes(self) -> u64 {
@@ -160,7 +168,8 @@ pub struct PipeSpec {
     pub wake_writers_at: u32,
     /// What carries the messages; decides what a message costs.
     pub channel: Channel,
-    /// Does a write wake the reader as a sync wakeup (the writer is about to sleep)?
+    /// Does a write wake the reader as a sync wakeup (the writer is about to sleep)? And a read the writer,
+    /// if the channel does that.
     pub sync: bool,
 }
 

@@ -107,10 +107,14 @@ fn the_more_idle_llc_wins_between_waker_and_wakee() {
     let outcome = wake(&kernel, &state, 2, 0, true);
     assert_eq!(outcome.affine, Some(Affine::LlcIdler));
     assert_eq!(outcome.decision.cpu, CpuId(0));
-    // A sync waker is about to leave; both being full it decides.
+    // Both being full, a sync waker decides as without the change.
     let state = TWO_LLCS.state(&kernel);
     let outcome = wake(&kernel, &state, 2, WakeFlags::SYNC, true);
-    assert_eq!(outcome.affine, Some(Affine::LlcIdler));
+    assert_eq!(outcome.affine, Some(Affine::Sync));
+    // Only the waker is busy: its LLC is the busier one, though it is about to sleep.
+    let state = TWO_LLCS.state(&kernel).idle(&[1, 2, 3], &[]);
+    let outcome = wake(&kernel, &state, 2, WakeFlags::SYNC, true);
+    assert_eq!(outcome.affine, Some(Affine::PrevLlcIdler));
 }
 
 #[test]
