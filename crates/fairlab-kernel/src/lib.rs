@@ -69,6 +69,27 @@ impl Kernel {
         self.features = self.features.with(feature, on);
         self
     }
+
+    /// The tunables as the kernel uses them. A release of EEVDF has no numbers for CFS: with CFS switched
+    /// back in, those that are not stated are the ones of the last release that has them.
+    #[must_use]
+    pub const fn tunables_in_use(&self) -> Tunables {
+        let last = Tunables::of(Release::V6_1);
+        let mut t = self.tunables;
+        if !self.has(Feature::EEVDF) {
+            t.latency_ns = stated_or(t.latency_ns, last.latency_ns);
+            t.min_granularity_ns = stated_or(t.min_granularity_ns, last.min_granularity_ns);
+            t.idle_min_granularity_ns =
+                stated_or(t.idle_min_granularity_ns, last.idle_min_granularity_ns);
+            t.wakeup_granularity_ns =
+                stated_or(t.wakeup_granularity_ns, last.wakeup_granularity_ns);
+        }
+        t
+    }
+}
+
+const fn stated_or(stated: u64, otherwise: u64) -> u64 {
+    if stated == 0 { otherwise } else { stated }
 }
 
 impl From<Release> for Kernel {

@@ -133,6 +133,19 @@ mod tests {
     }
 
     #[test]
+    fn cfs_in_a_release_of_eevdf_uses_the_numbers_of_the_last_that_had_it() {
+        let kernel: Kernel = "6.6:NO_EEVDF,latency_ns=5000000".parse().unwrap();
+        let used = kernel.tunables_in_use();
+        let last = Kernel::of(Release::V6_1).tunables;
+        assert_eq!(used.latency_ns, 5_000_000, "what is stated counts");
+        assert_eq!(used.min_granularity_ns, last.min_granularity_ns);
+        assert_eq!(used.idle_min_granularity_ns, last.idle_min_granularity_ns);
+        assert_eq!(used.wakeup_granularity_ns, last.wakeup_granularity_ns);
+        let plain = Kernel::of(Release::V6_6);
+        assert_eq!(plain.tunables_in_use(), plain.tunables);
+    }
+
+    #[test]
     fn errors_name_the_word() {
         assert_eq!(
             error("6.13"),

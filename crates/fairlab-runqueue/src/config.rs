@@ -1,6 +1,6 @@
 //! What one kernel on one machine does with its queues.
 
-use fairlab_kernel::{Feature, Kernel, Release, Tunables};
+use fairlab_kernel::{Feature, Kernel};
 use fairlab_units::Nanos;
 
 use crate::entity::Entity;
@@ -38,9 +38,6 @@ pub struct RqConfig {
     pub(crate) tick: u64,
 }
 
-/// Those of the last release of CFS.
-const LAST_CFS: Tunables = Tunables::of(Release::V6_1);
-
 impl RqConfig {
     /// The configuration of `kernel` on a machine with `nr_cpus` online CPUs.
     ///
@@ -49,14 +46,11 @@ impl RqConfig {
     #[must_use]
     #[doc(alias = "sched_update_scaling")]
     pub fn new(kernel: &Kernel, nr_cpus: usize) -> Self {
-        let t = &kernel.tunables;
+        let t = &kernel.tunables_in_use();
         let factor = t.scaling_factor(nr_cpus);
         let eevdf = kernel.has(Feature::EEVDF);
-        // Releases of EEVDF have no numbers for CFS: with it switched back they get those of the last one
-        // that has them.
-        let cfs = |own: u64, last: u64| if own == 0 && !eevdf { last } else { own };
-        let latency = cfs(t.latency_ns, LAST_CFS.latency_ns) * factor;
-        let min_granularity = cfs(t.min_granularity_ns, LAST_CFS.min_granularity_ns) * factor;
+        let latency = t.latency_ns * factor;
+        let min_granularity = t.min_granularity_ns * factor;
         Self {
             kernel: *kernel,
             eevdf,
@@ -70,9 +64,8 @@ impl RqConfig {
             lazy: kernel.has(Feature::RESCHED_LAZY),
             latency,
             min_granularity,
-            idle_min_granularity: cfs(t.idle_min_granularity_ns, LAST_CFS.idle_min_granularity_ns),
-            wakeup_granularity: cfs(t.wakeup_granularity_ns, LAST_CFS.wakeup_granularity_ns)
-                * factor,
+            idle_min_granularity: t.idle_min_granularity_ns,
+            wakeup_granularity: t.wakeup_granularity_ns * factor,
             nr_latency: latency
                 .div_ceil(min_granularity.max(1))
                 .min(u64::from(u32::MAX)) as u32,

@@ -58,10 +58,11 @@ impl Description {
             default: release.has(feature),
             meaning: feature.doc(),
         };
+        let in_use = kernel.tunables_in_use();
         let tunable = |name: &&'static str| {
             Some(TunableRow {
                 name,
-                value: kernel.tunables.get(name)?,
+                value: in_use.get(name)?,
                 default: release.tunables.get(name)?,
                 meaning: meaning_of_tunable(name),
             })
