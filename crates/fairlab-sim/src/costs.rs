@@ -95,6 +95,18 @@ impl CostTable {
         }
     }
 
+    /// Writing a message that joins an unread one.
+    #[must_use]
+    pub fn write_joined(&self, channel: Channel) -> Nanos {
+        self.tcp_append + self.copy(channel.bytes())
+    }
+
+    /// Reading a message that joined the one read before it.
+    #[must_use]
+    pub const fn read_joined(&self, channel: Channel) -> Nanos {
+        self.copy(channel.bytes())
+    }
+
     const fn copy(&self, bytes: u64) -> Nanos {
         Nanos(bytes.saturating_mul(self.message_copy) >> 10)
     }

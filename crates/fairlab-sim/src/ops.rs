@@ -343,11 +343,16 @@ impl Engine<'_> {
             pipe.writers.push_back(id);
             return Step::Sleep;
         }
-        pipe.messages += 1;
         let channel = pipe.spec.channel;
+        let joins = channel.joins_messages() && pipe.messages > 0;
+        pipe.messages += 1;
         let last_user = pipe.used_by.replace(cpu);
         pipe.written_by = Some(cpu);
-        let cost = self.costs.write(pipe.spec.channel);
+        let cost = if joins {
+            self.costs.write_joined(channel)
+        } else {
+            self.costs.write(channel)
+        };
         let cost = Span::around(cost, COPY_SPREAD).sample(&mut task.rng)
             + shared_lines(&self.costs, &self.distances, last_user, cpu);
         task.overhead += cost;
@@ -370,11 +375,20 @@ impl Engine<'_> {
         }
         pipe.messages -= 1;
         let channel = pipe.spec.channel;
-        let (last_user, writer) = (pipe.used_by.replace(cpu), pipe.written_by);
-        let cost = self.costs.read(pipe.spec.channel);
-        let cost = Span::around(cost, COPY_SPREAD).sample(&mut task.rng)
-            + shared_lines(&self.costs, &self.distances, last_user, cpu)
-            + written_bytes(&self.costs, &self.distances, writer, cpu, pipe.spec.channel);
+        let writer = pipe.written_by;
+        // The rest of a segment comes by the call that took its first message.
+        let cost = if pipe.segment > 0 {
+            pipe.segment -= 1;
+            Span::around(self.costs.read_joined(channel), COPY_SPREAD).sample(&mut task.rng)
+        } else {
+            if channel.joins_messages() {
+                pipe.segment = pipe.messages.min(channel.messages_of_segment() - 1);
+            }
+            let last_user = pipe.used_by.replace(cpu);
+            Span::around(self.costs.read(channel), COPY_SPREAD).sample(&mut task.rng)
+                + shared_lines(&self.costs, &self.distances, last_user, cpu)
+        };
+        let cost = cost + written_bytes(&self.costs, &self.distances, writer, cpu, channel);
         task.overhead += cost;
         let sync = pipe.spec.sync && channel.wakes_writers_sync();
         let flags = if sync { WakeFlags::SYNC } else { 0 };

@@ -18,6 +18,8 @@ pub(crate) struct Futex {
 pub(crate) struct Pipe {
     pub(crate) spec: PipeSpec,
     pub(crate) messages: u32,
+    /// Messages that joined the one that was read last, and are still to be read.
+    pub(crate) segment: u32,
     /// Who used it last, and who wrote the last message.
     pub(crate) used_by: Option<CpuId>,
     pub(crate) written_by: Option<CpuId>,
@@ -73,6 +75,7 @@ impl Resources {
                 .map(|spec| Pipe {
                     spec: *spec,
                     messages: 0,
+                    segment: 0,
                     used_by: None,
                     written_by: None,
                     readers: VecDeque::new(),

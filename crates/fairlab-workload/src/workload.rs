@@ -146,6 +146,23 @@ impl Channel {
         !matches!(self, Self::Tcp { .. })
     }
 
+    /// Does a message join the one before it while that is unread? TCP sends a stream of bytes: what is
+    /// written while earlier data is not acknowledged waits and leaves with it (Nagle's rule).
+    #[must_use]
+    pub const fn joins_messages(self) -> bool {
+        matches!(self, Self::Tcp { .. })
+    }
+
+    /// Messages that fit in one segment: the largest of loopback has 64 KiB.
+    #[must_use]
+    pub const fn messages_of_segment(self) -> u32 {
+        let bytes = self.bytes();
+        if bytes == 0 || bytes > 65_536 {
+            return 1;
+        }
+        (65_536 / bytes) as u32
+    }
+
     /// Bytes of a message; 0 where only its cost is stated.
     #[must_use]
     pub const fn bytes(self) -> u64 {

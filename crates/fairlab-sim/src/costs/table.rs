@@ -174,6 +174,9 @@ table! {
     /// Receiving from TCP.
     tcp_receive: Nanos = Nanos(900), Ns, ONE,
         "lmbench `lat_tcp`, as for sending.";
+    /// Writing to a TCP connection whose earlier data has not left: the message joins it.
+    tcp_append: Nanos = Nanos(250), Ns, ONE,
+        "A system call that copies (lmbench `lat_syscall write`: 0.1 to 0.2 us) and the socket's lock.";
     /// Sending over UDP to this host, with the receiver's protocol work.
     udp_send: Nanos = Nanos(1_900), Ns, ONE,
         "lmbench `lat_udp` is about a fifth faster than `lat_tcp`.";

@@ -170,6 +170,48 @@ fn ping_pong(a: u32, b: u32, set: u32, us: u64) -> WorkloadBuilder {
 }
 
 #[test]
+fn what_is_written_to_tcp_behind_unread_data_joins_it() {
+    let machine = grid(1, 1, 1, 1);
+    let costs = CostTable {
+        tcp_send: Nanos(100_000),
+        tcp_append: Nanos(1_000),
+        tcp_receive: Nanos(50_000),
+        ..free()
+    };
+    let busy = |channel, messages: u32| {
+        let mut w = all_exit();
+        let spec = PipeSpec {
+            capacity: 100,
+            wake_writers_at: 50,
+            channel,
+            sync: true,
+        };
+        let pipe = w.pipe(spec);
+        let write = ProgramBuilder::new("writer").repeat(messages, |p| p.op(Op::Write(pipe)));
+        let read = ProgramBuilder::new("reader")
+            .op(Op::Sleep(Span::Fixed(Nanos::from_millis(10))))
+            .repeat(messages, |p| p.op(Op::Read(pipe)));
+        for program in [write, read] {
+            let program = w.program(program.build());
+            w.start(program);
+        }
+        let result = simulate(&machine, costs.clone(), w);
+        result
+            .task_time
+            .iter()
+            .map(|(_, t)| t.running.0)
+            .sum::<u64>()
+            / 1_000
+    };
+    // One send and nine additions; one call takes all ten. Costs spread by 15 percent at most.
+    let joined = busy(Channel::Tcp { bytes: 100 }, 10);
+    assert!((135..=185).contains(&joined), "{joined}");
+    // Ten of 32 KiB: two fit in a segment, so they are taken by five calls.
+    let segments = busy(Channel::Tcp { bytes: 32 << 10 }, 10);
+    assert!((305..=415).contains(&segments), "{segments}");
+}
+
+#[test]
 fn a_near_interrupt_costs_less_than_a_far_one() {
     let machine = grid(2, 1, 2, 1);
     let end = |b, costs| simulate(&machine, costs, ping_pong(0, b, 1, 10)).end.0;
