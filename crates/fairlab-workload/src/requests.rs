@@ -266,17 +266,15 @@ pub(crate) fn oltp(options: &Options, description: &str) -> Result<Workload, Opt
     let query = Span::Exponential {
         mean: Nanos::from_micros(query),
     };
-    let writer = ProgramBuilder::new("log-writer")
-        .process(1)
-        .repeat(0, |p| {
-            p.op(Op::Wait {
-                futex: log,
-                latency: None,
-            })
-            .op(Op::Run(LOG_WRITE))
-            .op(Op::Sleep(LOG_DEVICE))
-            .op(Op::PostAll(waiting))
-        });
+    let writer = ProgramBuilder::new("log-writer").process(1).repeat(0, |p| {
+        p.op(Op::Wait {
+            futex: log,
+            latency: None,
+        })
+        .op(Op::Run(LOG_WRITE))
+        .op(Op::Sleep(LOG_DEVICE))
+        .op(Op::PostAll(waiting))
+    });
     let writer = w.program(writer.build());
     let mut main = ProgramBuilder::new("sh").op(Op::Fork(writer));
     for _ in 0..threads {
