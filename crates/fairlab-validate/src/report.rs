@@ -123,7 +123,9 @@ impl CaseReport {
             link: scenario.link.clone(),
             not_expressible: scenario.not_expressible.clone(),
             published: result.and_then(|r| r.published),
-            simulated: result.and_then(|r| r.simulated.as_ref()).map(Effect::numbers),
+            simulated: result
+                .and_then(|r| r.simulated.as_ref())
+                .map(Effect::numbers),
             verdict: result.map(|r| r.verdict.name()),
             runs: result.map(CaseResult::runs),
             points: result.map_or(Vec::new(), |r| {

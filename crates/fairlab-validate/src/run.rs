@@ -387,7 +387,8 @@ fn judge(points: Vec<PointResult>, scenario: &Scenario, options: &RunOptions) ->
         (0..lengths.min().unwrap_or(0)).map(run).collect()
     };
     let sides = side(0).zip(side(1));
-    let simulated = sides.and_then(|(a, b)| Effect::of_goodness(&a, &b, direction, options.confidence));
+    let simulated =
+        sides.and_then(|(a, b)| Effect::of_goodness(&a, &b, direction, options.confidence));
     CaseResult {
         verdict: verdict(published, is_control, simulated.as_ref()),
         is_control,

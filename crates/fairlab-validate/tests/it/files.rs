@@ -45,7 +45,8 @@ const TWO_RUNS: RunOptions = RunOptions {
 #[test]
 fn the_cluster_scan_raises_tbench_at_few_clients_on_a_machine_with_clusters() {
     let options = RunOptions {
-        runs: 4,
+        runs: 6,
+        most: 6,
         ..TWO_RUNS
     };
     let result = run(&cut("2022-01-26-tbench", 2), &options, &|| ()).unwrap();
