@@ -63,6 +63,8 @@ pub(crate) struct Cpu {
     pub(crate) frequency: u32,
     /// Speed of this thread, by these two and its capacity, in 1024ths.
     pub(crate) speed: u32,
+    /// More than one task was runnable when it was last looked at.
+    pub(crate) is_crowded: bool,
     /// The lock of its queue.
     pub(crate) lock: Lock,
     /// Its idle states.

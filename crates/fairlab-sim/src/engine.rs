@@ -323,6 +323,7 @@ impl<'a> Engine<'a> {
             smt_speed: 1024,
             frequency: 1024,
             speed: 1024,
+            is_crowded: false,
             lock: Lock::default(),
             idle: Governor::default(),
             process: u64::MAX,

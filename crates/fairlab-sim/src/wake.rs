@@ -467,8 +467,14 @@ impl Engine<'_> {
         }
     }
 
-    /// Keeps the masks of idle CPUs true after something has changed on `cpu`.
+    /// Keeps the masks of idle CPUs true after something has changed on `cpu`, and what the balancer knows
+    /// of crowded ones: newidle balancing gives up unless a second task came to some queue since the last
+    /// pass over the whole machine (`add_nr_running`, all releases).
     pub(crate) fn note_idle(&mut self, cpu: CpuId) {
+        let c = &mut self.world.cpus[cpu];
+        let is_crowded = c.nr_running() > 1;
+        self.balance.overload |= is_crowded && !c.is_crowded;
+        c.is_crowded = is_crowded;
         let c = &self.world.cpus[cpu];
         let (old, new) = (c.noted, c.idleness());
         if old == new {
