@@ -146,12 +146,35 @@ pub fn fork_body(body: impl FnOnce() -> u8) -> io::Result<Pid> {
 
 /// Makes the calling thread one that never takes the CPU from others when it wakes up
 /// (`SCHED_BATCH`).
-#[allow(unsafe_code)]
 pub fn never_preempt() -> io::Result<()> {
+    set_policy(libc::SCHED_BATCH, 0)
+}
+
+/// How often threads of this process, those that have ended among them, have gone to sleep.
+#[allow(unsafe_code)]
+pub fn sleeps() -> io::Result<u64> {
     // SAFETY: all fields of the structure are integers, for which zero is a value.
-    let parameters: libc::sched_param = unsafe { core::mem::zeroed() };
+    let mut usage: libc::rusage = unsafe { core::mem::zeroed() };
+    // SAFETY: the structure outlives the call, which only writes it.
+    match unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) } {
+        0 => Ok(u64::try_from(usage.ru_nvcsw).unwrap_or(0)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Lets the calling thread take turns with its like, and nobody else in between, when it yields
+/// (`SCHED_FIFO` at the lowest priority). Not everybody may.
+pub fn take_turns() -> io::Result<()> {
+    set_policy(libc::SCHED_FIFO, 1)
+}
+
+#[allow(unsafe_code)]
+fn set_policy(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+    // SAFETY: all fields of the structure are integers, for which zero is a value.
+    let mut parameters: libc::sched_param = unsafe { core::mem::zeroed() };
+    parameters.sched_priority = priority;
     // SAFETY: the structure outlives the call, which only reads it; 0 is the calling thread.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) } {
+    match unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

@@ -8,8 +8,12 @@ use super::rounds::{Part, median};
 use crate::BenchError;
 use crate::messages::{Channel, receive_all, send};
 
-/// Messages that wait in the channel at once; well below what fits.
+/// Messages that wait in a channel at once; well below what fits.
 const BATCH: usize = 32;
+/// Channels in turn, and messages that wait in each: what is sent is no longer in the first caches when it
+/// is received, as where many tasks talk. One channel by itself takes less than half of the time.
+const CHANNELS: usize = 16;
+const DEEP: usize = 128;
 /// Size of a small message.
 const SMALL: usize = 64;
 /// Size of a message whose copying shows.
@@ -47,24 +51,30 @@ impl Calls {
 
 pub(super) fn measure(options: &CalibrateOptions) -> Result<Calls, BenchError> {
     let batches = options.count(100);
-    let through = |channel: &Channel, batch: usize, size: usize| {
+    let through = |channels: &[Channel], batch: usize, size: usize| {
         let mut message = vec![0; size];
         let mut buffer = vec![0; size];
         in_batches(
             batches,
-            batch,
-            || send(&channel.to, &message.as_mut_slice()[..size]),
-            || receive_all(&channel.from, &mut buffer),
+            batch * channels.len(),
+            |at| {
+                let channel = &channels[at % channels.len()];
+                send(&channel.to, &message.as_mut_slice()[..size])
+            },
+            |at| receive_all(&channels[at / batch].from, &mut buffer),
         )
     };
-    let pipe = Channel::pipe()?;
+    let pipe = [Channel::pipe()?];
     let small = through(&pipe, BATCH, SMALL)?;
     let large = through(&pipe, 2, LARGE)?;
     let kib = (LARGE - SMALL) as f64 / 1024.0;
     let copy = (large.0 + large.1 - small.0 - small.1) / 2.0 / kib;
+    let many = |new: fn() -> Result<Channel, BenchError>| -> Result<Vec<Channel>, BenchError> {
+        (0..CHANNELS).map(|_| new()).collect()
+    };
     Ok(Calls {
-        pipe: small,
-        unix: through(&Channel::sockets()?, BATCH, SMALL)?,
+        pipe: through(&many(Channel::pipe)?, DEEP, SMALL)?,
+        unix: through(&many(Channel::sockets)?, DEEP, SMALL)?,
         tcp: tcp(batches)?,
         udp: udp(batches)?,
         copy_per_kib: copy.max(1.0),
@@ -76,18 +86,18 @@ pub(super) fn measure(options: &CalibrateOptions) -> Result<Calls, BenchError> {
 fn in_batches(
     batches: u32,
     batch: usize,
-    mut give: impl FnMut() -> Result<(), BenchError>,
-    mut take: impl FnMut() -> Result<(), BenchError>,
+    mut give: impl FnMut(usize) -> Result<(), BenchError>,
+    mut take: impl FnMut(usize) -> Result<(), BenchError>,
 ) -> Result<(f64, f64), BenchError> {
     let (mut gave, mut took) = (Vec::new(), Vec::new());
     for _ in 0..batches {
         let start = Instant::now();
-        for _ in 0..batch {
-            give()?;
+        for at in 0..batch {
+            give(at)?;
         }
         let middle = Instant::now();
-        for _ in 0..batch {
-            take()?;
+        for at in 0..batch {
+            take(at)?;
         }
         gave.push((middle - start).as_nanos() as f64 / batch as f64);
         took.push(middle.elapsed().as_nanos() as f64 / batch as f64);
@@ -108,8 +118,8 @@ fn tcp(batches: u32) -> Result<(f64, f64), BenchError> {
     in_batches(
         batches,
         BATCH,
-        || send(&to, &message),
-        || receive_all(&from, &mut buffer),
+        |_| send(&to, &message),
+        |_| receive_all(&from, &mut buffer),
     )
 }
 
@@ -125,11 +135,11 @@ fn udp(batches: u32) -> Result<(f64, f64), BenchError> {
     in_batches(
         batches,
         BATCH,
-        || {
+        |_| {
             let sent = to.send(&message).map(drop);
             sent.map_err(BenchError::system("send a packet"))
         },
-        || {
+        |_| {
             let received = from.recv(&mut buffer).map(drop);
             received.map_err(BenchError::system("receive a packet"))
         },

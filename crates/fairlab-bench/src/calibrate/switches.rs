@@ -1,11 +1,13 @@
 //! Wakeups, switches, interrupts and idle states, from token rings and late sleeps.
 //!
 //! ```text
-//!   on one CPU:   hop = write + wakeup + switch + read
+//!   turns:        yield = call + switch
+//!   on one CPU:   hop = write + switch + read, and a wakeup for each time that one of the two sleeps
 //!   across:       hop = write + wakeup + interrupt + idle exit + switch + read
 //!   a sleep:      lateness = wakeup + idle exit + switch
 //! ```
 
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,6 +31,8 @@ const SLEEPS: [Duration; 3] = [
 ];
 /// Of a hop between CPUs, the most that is taken for the idle exit rather than the interrupt.
 const MOST_IDLE: f64 = 0.7;
+/// The fewest sleeps a hop that are believed: one of the two has to sleep in every other.
+const LEAST_SLEEPS: f64 = 0.5;
 /// What is left when a difference of parts comes out lower.
 const LEAST_NS: f64 = 50.0;
 
@@ -46,16 +50,34 @@ pub(super) fn measure(
             cpus: Some(cpus),
         };
         // A hop is half of a token there and back.
-        median_of(RINGS, || {
+        let (mut hops, mut sleeps) = (Vec::new(), Vec::new());
+        for _ in 0..RINGS {
+            let before = sys::sleeps().map_err(BenchError::system("count sleeps"))?;
             let time = pipe::run(&ring)?;
-            Ok::<f64, BenchError>(time.total.as_nanos() as f64 / time.loops as f64 / 2.0)
-        })
+            let after = sys::sleeps().map_err(BenchError::system("count sleeps"))?;
+            let nr = time.loops as f64 * 2.0;
+            hops.push(time.total.as_nanos() as f64 / nr);
+            sleeps.push(after.saturating_sub(before) as f64 / nr);
+        }
+        Ok::<_, BenchError>((median(hops), median(sleeps)))
     };
     let call = calls.pipe.0 + calls.pipe.1;
-    let wakeup = wakeup(&here, options.count(20))?;
-    let same = ring(true, here.clone(), 600)?;
-    let processes = ring(false, here.clone(), 600)?;
-    let switch = (same - call - wakeup).max(LEAST_NS);
+    let (same, sleeps) = ring(true, here.clone(), 600)?;
+    let (processes, _) = ring(false, here.clone(), 600)?;
+    // A wakee that takes the CPU at once leaves its waker runnable, which then needs no wakeup itself.
+    let sleeps = sleeps.clamp(LEAST_SLEEPS, 1.0);
+    let mut switches = Vec::new();
+    for _ in 0..RINGS {
+        switches.extend(turns(&here, options.count(2_000))?);
+    }
+    let (wakeup, switch) = if switches.is_empty() {
+        let wakeup = wakeup(&here, options.count(20))?;
+        (wakeup, (same - call - wakeup * sleeps).max(LEAST_NS))
+    } else {
+        // Whatever is not the switch is the wakeup, so that both add up to what was seen.
+        let switch = median(switches);
+        (((same - call - switch) / sleeps).max(LEAST_NS), switch)
+    };
     let mut parts = vec![
         part("wakeup", 0, wakeup),
         part("context_switch", 0, switch),
@@ -74,7 +96,7 @@ pub(super) fn measure(
     let mut nearest = None;
     for (distance, cpu) in places.pairs() {
         let across: CpuList = format!("{},{cpu}", places.home).parse()?;
-        let hop = ring(true, across, 300)? - call - wakeup - switch;
+        let hop = ring(true, across, 300)?.0 - call - wakeup - switch;
         let hop = hop.max(LEAST_NS);
         let idle = *nearest.get_or_insert(exits[0].min(hop * MOST_IDLE));
         parts.push(part("ipi", distance as usize, (hop - idle).max(LEAST_NS)));
@@ -95,6 +117,36 @@ const fn part(entry: &'static str, index: usize, value: f64) -> Part {
         index,
         value,
     }
+}
+
+/// A switch between two threads that give the CPU to each other, without the call that does it, ns. None
+/// where this process may not have threads that nobody comes between.
+fn turns(here: &CpuList, count: u32) -> Result<Option<f64>, BenchError> {
+    let start = Barrier::new(2);
+    let turn = |is_alone: bool| {
+        here.pin()?;
+        if sys::take_turns().is_err() {
+            return Ok(None);
+        }
+        if !is_alone {
+            start.wait();
+        }
+        let began = Instant::now();
+        (0..count).for_each(|_| thread::yield_now());
+        Ok(Some(began.elapsed().as_nanos() as f64 / f64::from(count)))
+    };
+    thread::scope(|scope| {
+        let Some(call) = crate::load::join(scope.spawn(|| turn(true)))? else {
+            return Ok(None);
+        };
+        let two = [(); 2].map(|()| scope.spawn(|| turn(false)));
+        let mut both = Vec::new();
+        for thread in two {
+            both.extend(crate::load::join(thread)?);
+        }
+        // In the time of one turn each of the two yields once.
+        Ok(Some((median(both) / 2.0 - call).max(LEAST_NS)))
+    })
 }
 
 /// A wakeup in the waker, when the sleepers belong to its own CPU and do not take it away.

@@ -11,7 +11,7 @@ use std::thread::ScopedJoinHandle;
 use crate::BenchError;
 
 /// Waits for a thread of a load; a panic there is a panic here.
-pub(crate) fn join(task: ScopedJoinHandle<'_, Result<(), BenchError>>) -> Result<(), BenchError> {
+pub(crate) fn join<T>(task: ScopedJoinHandle<'_, Result<T, BenchError>>) -> Result<T, BenchError> {
     match task.join() {
         Ok(result) => result,
         Err(panic) => std::panic::resume_unwind(panic),
