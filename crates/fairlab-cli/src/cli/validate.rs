@@ -18,8 +18,8 @@ pub struct ValidateVerb {
     /// Only the cases whose names match, like '*hackbench*'; may be given several times
     #[arg(long, value_name = "GLOB")]
     pub only: Vec<String>,
-    /// Runs of each kernel at each point; fewer than four prove nothing
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    /// Runs of each kernel at each point; fewer than six prove nothing at 95 percent
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub runs: u32,
     /// More runs follow, --runs at a time, until the interval of a case is narrow or this many have been
     /// made [default: --runs]
