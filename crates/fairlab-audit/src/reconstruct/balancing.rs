@@ -4,11 +4,13 @@ use fairlab_event::EventKind;
 use fairlab_kernel::Kernel;
 use fairlab_pelt::{SchedAvg, fits_capacity};
 use fairlab_policy::balance::capacity::note_overutilized;
+use fairlab_policy::balance::interval::balance_interval;
 use fairlab_policy::balance::{
     BalanceCost, BalanceOps, BalanceState, BalanceTask, BalanceView, Balancer, CapacityLoss,
 };
 use fairlab_runqueue::{DequeueFlags, EnqueueFlags, Entities, GroupId, Policy, Resched, WakeFlags};
 use fairlab_topology::Domains;
+use fairlab_topology::domains::DomainId;
 use fairlab_units::{CpuId, CpuMask, Nanos, PerCpu, TaskId, Timestamp};
 
 use super::cpu::{Cpu, Curr};
@@ -52,6 +54,14 @@ impl Reconstruction<'_> {
     pub(super) fn begin_balancing(&mut self) {
         let online = self.active.weight();
         self.balance = BalanceState::new(self.domains, &self.kernel, self.jiffies, online);
+        // When a domain was last looked at is not known: half of its interval ago, on average.
+        for id in (0..self.domains.domains().len()).map(|index| DomainId(index as u32)) {
+            let domain = self.domains.domain(id);
+            let most = self.balance.max_interval;
+            let state = self.balance.domain_mut(id);
+            let interval = balance_interval(&self.kernel, domain, state, false, most);
+            state.last_balance = state.last_balance.saturating_sub(interval / 2);
+        }
         for cpu in &self.active {
             let cached = self.domains.cached(cpu);
             if let Some(id) = cached.llc_shared {
@@ -290,11 +300,19 @@ impl BalanceView for Onlooker<'_> {
 
 impl BalanceOps for Onlooker<'_> {
     fn task_from_tail(&self, src: CpuId, nth: usize) -> Option<TaskId> {
-        let queued = self.cpus[src].class.rq.iter_oldest(self.ents);
-        queued
-            .map(|entity| Slot::of_entity(entity).number())
-            .filter(|task| !self.taken.contains(task))
-            .nth(nth)
+        // Tasks of which the recording tells that they were taken come first.
+        let left = || {
+            let queued = self.cpus[src].class.rq.iter_oldest(self.ents);
+            queued
+                .map(|entity| Slot::of_entity(entity).number())
+                .filter(|task| !self.taken.contains(task))
+        };
+        let is_told = |task: &TaskId| {
+            let mut told = self.told.iter();
+            told.any(|told| told.task == *task && told.from == src)
+        };
+        let told = left().filter(is_told);
+        told.chain(left().filter(|task| !is_told(task))).nth(nth)
     }
 
     fn move_to_front(&mut self, src: CpuId, task: TaskId) {

@@ -28,25 +28,29 @@ impl Reconstruction<'_> {
         while let Some(first) = self.soon.front().copied()
             && (event.time > first.time + SOON + PATIENCE || self.soon.len() > MOST_SOON)
         {
-            self.soon.pop_front();
             self.take(&first, asker);
         }
     }
 
     /// No more events come.
     pub(crate) fn end(&mut self, asker: &mut dyn Asker) {
-        while let Some(first) = self.soon.pop_front() {
+        while let Some(first) = self.soon.front().copied() {
             self.take(&first, asker);
         }
     }
 
     /// Events about CPUs that the machine does not have are contradictions.
     fn take(&mut self, event: &SchedEvent, asker: &mut dyn Asker) {
-        if !self.is_known_cpu(event.cpu) {
+        let is_known = self.is_known_cpu(event.cpu);
+        if is_known {
+            // What happens on the way sees this event among those to come.
+            self.advance(event.time);
+        }
+        self.soon.pop_front();
+        if !is_known {
             self.contradictions += 1;
             return;
         }
-        self.advance(event.time);
         let cpu = event.cpu;
         self.settle_pulled(event);
         let mut knows = |cpu: CpuId| {

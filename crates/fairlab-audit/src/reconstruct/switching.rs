@@ -49,6 +49,7 @@ impl Reconstruction<'_> {
             }
             self.stop(cpu, slot, state);
             if !state.is_runnable() && self.pulled.iter().any(|pulled| pulled.to == cpu) {
+                self.let_sleepers_leave(cpu);
                 self.look_for_tasks(cpu);
             }
         }
@@ -290,6 +291,15 @@ impl Reconstruction<'_> {
             self.tasks[slot.index()].phase = Phase::Unknown;
         }
         self.collect_left(cpu);
+    }
+
+    /// `cpu` has picked before it pulled, and found nobody: sleepers whose dequeue was delayed have left.
+    fn let_sleepers_leave(&mut self, cpu: CpuId) {
+        let class = &mut self.cpus[cpu].class;
+        if class.rq.h_nr_runnable() == 0 {
+            let _ = class.rq.pick_next(&mut self.ents, self.now);
+            self.collect_left(cpu);
+        }
     }
 
     /// Forgets which sleepers have left; where they are is known.

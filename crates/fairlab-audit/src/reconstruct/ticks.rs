@@ -10,6 +10,9 @@ use super::cpu::Curr;
 /// Ticks that are made up for after a silence; what was before them has decayed to nothing.
 const MOST_TICKS: u64 = 1_000;
 
+/// Jiffies at time zero: recordings may begin there, and what was last done before has to have a time.
+const EPOCH: u64 = 1 << 20;
+
 /// Later times are not believed, so that no sum of times overflows.
 const LATEST: u64 = u64::MAX / 4;
 
@@ -101,7 +104,7 @@ impl Reconstruction<'_> {
 
     fn set_now(&mut self, time: u64) {
         self.now = Timestamp(time);
-        self.jiffies = time / self.tick;
+        self.jiffies = EPOCH + time / self.tick;
     }
 
     /// The tick of a busy CPU; idle ones have none.

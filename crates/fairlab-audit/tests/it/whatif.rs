@@ -47,8 +47,10 @@ fn the_kernel_that_was_recorded_answers_as_it_did() {
                 let answer = ask(&machine, kernel, &events);
                 assert_eq!(answer.contradictions, 0, "{what}");
                 let sum = answer.agreement(|_| true);
-                // Every placement is asked, but for sleepers that were still queued: these are more.
-                assert!(sum.asked >= result.counts.placements, "{what}: {sum:?}");
+                // Every placement is asked, but for sleepers that were still queued: these are more. The end
+                // of the last ones may be missing.
+                let asked = sum.asked + answer.skipped.open;
+                assert!(asked >= result.counts.placements, "{what}: {sum:?}");
                 if is_told {
                     println!("{what}: {sum:?}, picks {:?}", answer.picks);
                     for d in &answer.differences {
@@ -64,9 +66,8 @@ fn the_kernel_that_was_recorded_answers_as_it_did() {
     }
     assert!(all.asked > 50_000, "{all:?}");
     // What is left hangs on what recordings do not tell: scan budgets, which come from balancing passes
-    // whose times nobody knows, and sleepers whose dequeue is delayed, most of all. The goal is one in a
-    // thousand; it is 1.24. No answer that is sure is wrong.
-    assert!(all.differs() * 1000 <= 13 * all.asked / 10, "{all:?}");
+    // whose times nobody knows, most of all. No answer that is sure is wrong.
+    assert!(all.differs() * 1000 <= all.asked, "{all:?}");
     assert_eq!(all.other_sure, 0, "{all:?}");
 }
 
