@@ -155,6 +155,9 @@ pub struct Reconstruction<'a> {
     /// Tasks that a CPU has pulled, until it is known whether it did because it had nothing left.
     pulled: Vec<Pulled>,
     contradictions: u64,
+    /// CPUs whose queues are not known, because events were lost or must have been. Who idles has an
+    /// empty queue, and is known again.
+    shaken: CpuMask,
     /// Wakeups whose end was not recorded.
     untold: u64,
     picks: Picks,
@@ -210,6 +213,7 @@ impl<'a> Reconstruction<'a> {
             asked: Vec::new(),
             pulled: Vec::new(),
             contradictions: 0,
+            shaken: CpuMask::new(nr),
             untold: 0,
             picks: Picks::default(),
         }
@@ -248,6 +252,12 @@ impl<'a> Reconstruction<'a> {
 
     pub(crate) const fn domains(&self) -> &'a Domains {
         self.domains
+    }
+
+    /// Events contradict those before: something between was not recorded, about whichever CPU.
+    fn contradict(&mut self) {
+        self.contradictions += 1;
+        self.shaken.copy_from(&self.active);
     }
 
     fn is_known_cpu(&self, cpu: CpuId) -> bool {

@@ -94,12 +94,13 @@ impl Reconstruction<'_> {
         }
         match c.curr {
             Curr::Unknown => self.cpus[cpu].known_since = Some(self.now),
-            _ => self.contradictions += 1,
+            _ => self.contradict(),
         }
         self.forget_current(cpu);
         match task {
             Some(slot) => self.start(cpu, slot),
             None => {
+                self.shaken.clear(cpu);
                 self.cpus[cpu].curr = Curr::Idle;
                 self.cpus[cpu].class.enter_idle(self.now);
             }
@@ -118,6 +119,8 @@ impl Reconstruction<'_> {
     pub(super) fn lost(&mut self, cpu: CpuId) {
         self.forget_current(cpu);
         self.cpus[cpu].known_since = None;
+        // Wakeups and moves to other CPUs may be among what was lost.
+        self.shaken.copy_from(&self.active);
         for slot in std::mem::take(&mut self.cpus[cpu].pending) {
             self.tasks[slot.index()].phase = Phase::Unknown;
         }
@@ -231,7 +234,7 @@ impl Reconstruction<'_> {
     /// Sees to it that a fair task is runnable on `cpu`.
     fn bring(&mut self, cpu: CpuId, slot: Slot, is_expected: bool) {
         if !is_expected && self.tasks[slot.index()].phase != Phase::Unknown {
-            self.contradictions += 1;
+            self.contradict();
         }
         if self.is_delayed(slot) && self.tasks[slot.index()].cpu == cpu {
             self.activate(slot, cpu, cpu, EnqueueFlags::WAKEUP);
@@ -285,7 +288,7 @@ impl Reconstruction<'_> {
             let class = &mut self.cpus[cpu].class;
             class.rq.pick_next(&mut self.ents, self.now)
         } {
-            self.contradictions += 1;
+            self.contradict();
             let slot = Slot::of_entity(picked);
             self.leave(slot, DequeueFlags::SPECIAL);
             self.tasks[slot.index()].phase = Phase::Unknown;
@@ -311,6 +314,7 @@ impl Reconstruction<'_> {
     /// `cpu` has nothing left to run.
     fn enter_idle(&mut self, cpu: CpuId) {
         let now = self.now;
+        self.shaken.clear(cpu);
         self.cpus[cpu].busy_since = None;
         self.look_for_tasks(cpu);
         self.cpus[cpu].idle_stamp = now.0.max(1);

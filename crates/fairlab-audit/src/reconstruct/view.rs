@@ -130,6 +130,12 @@ impl Reconstruction<'_> {
         self.active.iter().any(|cpu| !self.is_known(cpu))
     }
 
+    /// Is there a CPU for the task whose queue is not known since events were lost?
+    pub(crate) fn is_shaken_for(&self, slot: Slot) -> bool {
+        let allowed = self.task(slot).allowed.as_ref();
+        self.shaken.intersects(allowed.unwrap_or(&self.active))
+    }
+
     /// How many thousandths the load averages that a placement compares may be wrong by: what was
     /// before the recording decays, and something is left for the moments of ticks.
     pub(crate) fn load_doubt(&self, slot: Slot, cpus: [CpuId; 2]) -> u32 {

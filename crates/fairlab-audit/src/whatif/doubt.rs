@@ -21,7 +21,7 @@ pub enum Doubt {
     Budget,
     /// The hint that a core of the LLC is idle.
     Hint,
-    /// What CPUs do of which no event told yet, or events were lost.
+    /// What CPUs do and who waits there, of which no event told yet, or events were lost.
     Unknown,
     /// Which idle states CPUs are in: new tasks go where it is left soonest.
     IdleState,
@@ -68,7 +68,9 @@ impl Doubt {
                 "the number of CPUs to scan comes from balancing passes or scan times that are not recorded"
             }
             Self::Hint => "the hint of idle cores is not recorded",
-            Self::Unknown => "no event has told yet what some CPUs do",
+            Self::Unknown => {
+                "what some CPUs do, no event has told yet, or not since events were lost"
+            }
             Self::IdleState => "the idle states of CPUs are not recorded",
         }
     }
@@ -108,6 +110,8 @@ pub(super) struct Weighed {
     pub cpu: CpuId,
     /// Was the wakeup taken to be synchronous?
     pub is_sync: bool,
+    /// Is it not known what waits where, because events were lost?
+    pub is_shaken: bool,
     /// Other answers. Few, since most doubts change nothing.
     pub others: Vec<(Doubt, CpuId)>,
 }
@@ -118,6 +122,9 @@ impl Weighed {
         let mut doubts = Doubts::default();
         for (doubt, _) in &self.others {
             doubts.add(*doubt);
+        }
+        if self.is_shaken {
+            doubts.add(Doubt::Unknown);
         }
         doubts
     }
@@ -232,6 +239,7 @@ impl Weigher {
             outcome,
             cpu,
             is_sync,
+            is_shaken: state.is_shaken_for(question.slot),
             others,
         }
     }

@@ -120,6 +120,7 @@ fn lost_events_make_answers_unsure_and_break_nothing() {
         let sum = ask(machine, "6.12", &lossy).agreement(|_| true);
         assert!(sum.asked > 0 && sum.asked <= whole.asked + whole.asked / 10);
         assert!(sum.same_sure < whole.same_sure);
+        assert_eq!(sum.other_sure, 0, "{sum:?}");
         // Half of the trace, and events in a wrong order.
         lossy.events.reverse();
         let _ = ask(machine, "6.12", &lossy);
