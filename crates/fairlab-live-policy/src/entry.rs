@@ -15,15 +15,21 @@ use fairlab_policy::flips_after;
 
 use crate::clock::{QueueClock, TaskClock, weight_of_nice};
 use crate::config::Config;
-use crate::place::place;
+use crate::place::place_into;
 use crate::request::{Answer, Request};
+use crate::search::Hits;
 use crate::spare::{Place, leaves_core, spare};
 
-/// See [`place`].
+/// See [`place`](crate::place()).
 #[unsafe(no_mangle)]
 #[inline(always)]
-pub extern "C" fn fairlab_place(config: &Config, request: &Request, answer: &mut Answer) {
-    *answer = place(config, request);
+pub extern "C" fn fairlab_place(
+    config: &Config,
+    request: &Request,
+    answer: &mut Answer,
+    hits: &mut Hits,
+) {
+    place_into(config, request, answer, hits);
 }
 
 /// See [`spare`].

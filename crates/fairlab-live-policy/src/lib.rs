@@ -23,6 +23,7 @@ mod config;
 mod entry;
 mod place;
 mod request;
+mod search;
 mod spare;
 mod wakeup;
 
@@ -30,4 +31,5 @@ pub use clock::{QueueClock, TaskClock, VTIME_PER_NS_SHIFT, weight_of_nice};
 pub use config::{CLUSTERS, CPUS, Config, CpuFacts, LLCS, NO_THREAD, NONE, THREADS, WORDS};
 pub use place::place;
 pub use request::{Answer, Decision, Request, WakeKind};
+pub use search::Hits;
 pub use spare::{PATIENCE_NS, Place, is_crowded, leaves_core, spare};

@@ -1,10 +1,11 @@
 //! The answer to a request.
 
-use fairlab_policy::{Affine, idle_sibling, wake_affine, wake_wide};
+use fairlab_policy::{idle_sibling, wake_affine, wake_wide};
 use fairlab_units::CpuId;
 
 use crate::config::{Config, NONE};
 use crate::request::{Answer, Request, WakeKind};
+use crate::search::{Hits, choose, forget, look};
 use crate::wakeup::Wakeup;
 
 /// Where the task of `request` goes.
@@ -15,13 +16,50 @@ use crate::wakeup::Wakeup;
 #[inline(always)]
 #[must_use]
 pub fn place(config: &Config, request: &Request) -> Answer {
+    let (mut answer, mut hits) = (Answer::default(), Hits::NONE);
+    place_into(config, request, &mut answer, &mut hits);
+    answer
+}
+
+/// [`place`] where the answer and what leads to it are kept by the caller.
+///
+/// Between its steps it forgets what it knows, so that the effort of a verifier is the sum of the steps
+/// and not their product.
+#[inline(always)]
+pub(crate) fn place_into(config: &Config, request: &Request, answer: &mut Answer, hits: &mut Hits) {
     let mut wakeup = Wakeup {
         config,
         request,
         recent_cpu: NONE,
+        search_around: NONE,
     };
+    answer.cpu = target(&mut wakeup);
+    let answer = forget(answer);
+
+    let target = CpuId(answer.cpu);
+    let (CpuId(cpu), reason) = idle_sibling(&mut wakeup, target);
+    (answer.cpu, answer.reason) = (cpu, reason as u32);
+    answer.recent_cpu = wakeup.recent_cpu;
+    hits.target = wakeup.search_around;
+    let (answer, hits) = (forget(answer), forget(hits));
+
+    if hits.target != NONE {
+        look(&wakeup, hits);
+        let hits = forget(hits);
+        let end = choose(&wakeup, hits);
+        if let Some(CpuId(cpu)) = end.cpu {
+            (answer.cpu, answer.reason) = (cpu, end.reason as u32);
+        }
+    }
+    let answer = forget(answer);
+    answer.is_idle = u32::from(Request::bit(&request.idle, answer.cpu));
+}
+
+/// The CPU around which an idle one is searched: the waking one, or the previous one.
+#[inline(always)]
+fn target(wakeup: &mut Wakeup<'_>) -> u32 {
+    let (config, request) = (wakeup.config, wakeup.request);
     let (this, prev) = (request.this_cpu, request.prev_cpu);
-    let mut target = prev;
     let facts = config.of(this);
     let is_affine = request.is(WakeKind::WAKEUP)
         && this != prev
@@ -29,18 +67,10 @@ pub fn place(config: &Config, request: &Request) -> Answer {
         && facts.affine == config.of(prev).affine
         && Request::bit(&request.allowed, this)
         && !is_wide(request, facts.llc_size);
-    if is_affine {
-        let how: Affine = wake_affine(&mut wakeup, request.is(WakeKind::SYNC));
-        if how.takes_waking_cpu() {
-            target = this;
-        }
-    }
-    let (CpuId(cpu), reason) = idle_sibling(&mut wakeup, CpuId(target));
-    Answer {
-        cpu,
-        reason: reason as u32,
-        recent_cpu: wakeup.recent_cpu,
-        is_idle: u32::from(Request::bit(&request.idle, cpu)),
+    if is_affine && wake_affine(wakeup, request.is(WakeKind::SYNC)).takes_waking_cpu() {
+        this
+    } else {
+        prev
     }
 }
 

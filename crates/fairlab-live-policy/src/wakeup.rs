@@ -1,10 +1,7 @@
 //! A request as the policy sees it.
 
 use fairlab_kernel::Feature;
-use fairlab_policy::{
-    Affine, CpuTally, Passes, Reason, ScanEnd, Step, Surroundings, Weights, WordRange, find_cpu,
-    found_core,
-};
+use fairlab_policy::{Affine, Reason, ScanEnd, Step, Surroundings, Weights};
 use fairlab_units::CpuId;
 
 use crate::config::{Config, NONE, WORDS};
@@ -16,6 +13,8 @@ pub(crate) struct Wakeup<'a> {
     pub request: &'a Request,
     /// What the task's recent CPU becomes.
     pub recent_cpu: u32,
+    /// The CPU around which the last-level cache has to be searched, or [`NONE`].
+    pub search_around: u32,
 }
 
 impl Wakeup<'_> {
@@ -24,18 +23,9 @@ impl Wakeup<'_> {
         Request::bit(&self.request.idle, cpu.0)
     }
 
-    /// The words of the machine. Their number is known to a verifier, so that loops over them end.
-    #[inline(always)]
-    fn range(&self) -> WordRange {
-        WordRange {
-            first: 0,
-            end: self.config.words as usize,
-        }
-    }
-
     /// A free thread of the core of `cpu` (`select_idle_smt`).
     #[inline(always)]
-    fn idle_smt(&self, cpu: CpuId, span: &[u64; WORDS]) -> Option<CpuId> {
+    pub(crate) fn idle_smt(&self, cpu: CpuId, span: &[u64; WORDS]) -> Option<CpuId> {
         let free = self.config.thread_of(cpu.0, |thread| {
             Request::bit(&self.request.allowed, thread)
                 && (!self.has(Feature::SIS_SMT_DOMAIN) || Request::bit(span, thread))
@@ -174,45 +164,15 @@ impl Surroundings for Wakeup<'_> {
         None
     }
 
-    /// The hint "some core is idle" is exact here, and budgets are without limit: 64 CPUs cost one
-    /// look.
+    /// Only notes that there is something to search: `place` does it when all that comes before has been
+    /// decided, in one place.
     #[inline(always)]
     fn search_cache(&mut self, target: CpuId) -> ScanEnd {
-        let (config, request) = (self.config, self.request);
-        let facts = config.of(target.0);
-        if facts.llc == NONE {
+        if self.config.of(target.0).llc == NONE {
             return ScanEnd::NO_CACHE;
         }
-        let span = config.llc(facts.llc);
-        let cluster = config.cluster(facts.cluster);
-        let by_cluster =
-            self.has(Feature::SIS_CLUSTER) && self.has_clusters() && facts.cluster != NONE;
-        let passes = Passes {
-            start: CpuId(target.0 + 1),
-            near: if by_cluster { Some(self.range()) } else { None },
-            range: self.range(),
-        };
-        let base = |pass: u8, i: usize| {
-            let i = i & (WORDS - 1);
-            passes.part(pass, span[i] & request.allowed[i], cluster[i])
-        };
-        if self.config.has_smt != 0 {
-            let core = passes.first(|pass, i| base(pass, i) & request.idle_core[i & (WORDS - 1)]);
-            if let Some((pass, cpu)) = core {
-                return found_core(pass, cpu);
-            }
-            let prev = self.prev_cpu();
-            if self.has(Feature::SIS_PREV_SMT)
-                && self.share_cache(prev, target)
-                && let Some(thread) = self.idle_smt(prev, span)
-            {
-                return ScanEnd::found(thread, Reason::PrevSmt);
-            }
-        }
-        let mut tally = CpuTally::default();
-        find_cpu(passes, u64::MAX, &mut tally, base, |i| {
-            request.idle[i & (WORDS - 1)]
-        })
+        self.search_around = target.0;
+        ScanEnd::NOTHING
     }
 
     /// No release has it, and live mode does not offer it.

@@ -47,13 +47,15 @@ static __inline u32 distance(u32 from, u32 to)
 static __inline struct request *ask_about(struct task_struct *p, u32 cpu)
 {
 	u32 zero = 0;
-	struct decision *decision = bpf_map_lookup_elem(&scratch, &zero);
+	struct scratch *mine = bpf_map_lookup_elem(&scratch, &zero);
+	struct request *request;
 
-	if (!decision)
+	if (!mine)
 		return NULL;
-	decision->request.prev_cpu = cpu;
-	copy_masks(&decision->request, p);
-	return &decision->request;
+	request = &mine->decision.request;
+	request->prev_cpu = cpu;
+	copy_masks(request, p);
+	return request;
 }
 
 /* Sends a task that would wait or share a core on this CPU straight to a better one. */

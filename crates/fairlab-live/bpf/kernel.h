@@ -145,14 +145,19 @@ static __inline u64 now(void)
 	return scx_bpf_now ? scx_bpf_now() : bpf_ktime_get_ns();
 }
 
-/*
- * Lets values be read from memory again, of which the verifier knows nothing. It would walk through the
- * policy once for each combination of values that it knows.
- */
-static __inline void forget_values(void)
-{
-	asm volatile("" ::: "memory");
-}
+struct bpf_iter_num {
+	u64 opaque[1];
+} __attribute__((aligned(8)));
+
+int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym __weak;
+int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym __weak;
+void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym __weak;
+
+/* A loop whose turns the verifier does not count. */
+#define each_of(i, count)                                                                          \
+	struct bpf_iter_num it __attribute__((aligned(8), cleanup(bpf_iter_num_destroy))),         \
+		*started __attribute__((unused)) = (bpf_iter_num_new(&it, 0, count), &it);         \
+	for (int *next, i; (next = bpf_iter_num_next(&it)) && (i = *next, true);)
 
 /* Is this an interrupt, hard or soft, and not the task? No, where that cannot be told. */
 static __inline bool in_interrupt(void)

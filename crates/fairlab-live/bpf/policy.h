@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the policy in Rust is given and answers. Mirrors crates/fairlab-live-policy/src/config.rs,
- * request.rs, clock.rs and entry.rs, where the fields are explained.
+ * request.rs, search.rs, clock.rs and entry.rs, where the fields are explained.
  */
 #ifndef FAIRLAB_POLICY_H
 #define FAIRLAB_POLICY_H
@@ -42,6 +42,12 @@ struct answer {
 	u32 cpu, reason, recent_cpu, is_idle;
 };
 
+/* What a search knows between its steps. */
+struct hits {
+	u64 cores, cpus;
+	u32 target, reserved;
+};
+
 struct queue_clock {
 	u64 vtime, weights;
 };
@@ -57,7 +63,8 @@ struct wakes {
 	u32 flips, last;
 };
 
-void fairlab_place(struct config *config, struct request *request, struct answer *answer);
+void fairlab_place(struct config *config, struct request *request, struct answer *answer,
+		   struct hits *hits);
 u32 fairlab_spare(struct config *config, struct request *request, u32 place);
 bool fairlab_leaves_core(struct config *config, struct request *request, u64 *since, u64 now);
 void fairlab_record_wakee(struct config *config, struct wakes *wakes, u64 jiffies, u32 thread);

@@ -25,21 +25,8 @@ struct rq {
 };
 #pragma clang attribute pop
 
-struct bpf_iter_num {
-	u64 opaque[1];
-} __attribute__((aligned(8)));
-
 extern const struct rq runqueues __ksym;
-int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym __weak;
-int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym __weak;
-void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym __weak;
 static void *(*const bpf_per_cpu_ptr)(const void *ptr, u32 cpu) = (void *)153;
-
-/* A loop whose turns the verifier does not count. */
-#define each_of(i, count)                                                                          \
-	struct bpf_iter_num it __attribute__((aligned(8), cleanup(bpf_iter_num_destroy))),         \
-		*started __attribute__((unused)) = (bpf_iter_num_new(&it, 0, count), &it);         \
-	for (int *next, i; (next = bpf_iter_num_next(&it)) && (i = *next, true);)
 
 #define has_field(field) __builtin_preserve_field_info(field, 2)
 
@@ -67,11 +54,16 @@ struct difference {
 	u64 idle_after[WORDS];
 };
 
+struct asked {
+	struct difference difference;
+	struct hits hits;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct difference);
+	__type(value, struct asked);
 } asked SEC(".maps");
 
 struct {
@@ -79,7 +71,7 @@ struct {
 	__uint(max_entries, 1 << 20);
 } differences SEC(".maps");
 
-static __inline struct difference *difference_here(void)
+static __inline struct asked *asked_here(void)
 {
 	u32 zero = 0;
 	return bpf_map_lookup_elem(&asked, &zero);
@@ -130,18 +122,20 @@ static __inline void read_idle_cores(struct request *request)
 }
 
 SEC("fentry/select_task_rq_fair")
-int fairlab_shadow_ask(u64 *ctx)
+int fairlab_ask(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0], *waker = bpf_get_current_task_btf();
 	u32 prev = ctx[1], flags = ctx[2], this = bpf_get_smp_processor_id();
-	struct difference *difference = difference_here();
+	struct asked *here = asked_here();
+	struct difference *difference;
 	const cpumask_t *allowed = p->cpus_ptr;
 	struct wakes wakes = {};
 	struct request *request;
 	struct rq *rq;
 
-	if (!difference)
+	if (!here)
 		return 0;
+	difference = &here->difference;
 	request = &difference->request;
 	request->this_cpu = this;
 	request->prev_cpu = prev;
@@ -185,26 +179,27 @@ int fairlab_shadow_ask(u64 *ctx)
 #pragma unroll
 	for (int i = 0; i < WORDS; i++)
 		request->allowed[i] = i < config.words ? ((const u64 *)allowed)[i] : 0;
-	forget_values();
 
-	fairlab_place(&config, request, &difference->answer);
+	fairlab_place(&config, request, &difference->answer, &here->hits);
 	difference->thread = p->pid;
 	return 0;
 }
 
 SEC("fexit/select_task_rq_fair")
-int fairlab_shadow_compare(u64 *ctx)
+int fairlab_compare(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	u32 flags = ctx[2], theirs = ctx[3], zero = 0;
 	struct shadow_counts *counts = bpf_map_lookup_elem(&shadow_counts, &zero);
-	struct difference *difference = difference_here();
+	struct asked *here = asked_here();
+	struct difference *difference;
 	u32 reason;
 	bool same;
 
 	/* It may have begun before it was watched. */
-	if (!difference || !counts || difference->thread != p->pid)
+	if (!here || !counts || here->difference.thread != p->pid)
 		return 0;
+	difference = &here->difference;
 	difference->thread = 0;
 	same = difference->answer.cpu == theirs;
 	if (!(flags & WF_TTWU)) {

@@ -20,17 +20,17 @@ s32 fairlab_select_cpu(u64 *ctx)
 	s32 prev = ctx[1];
 	u64 flags = ctx[2];
 	u32 zero = 0, this = bpf_get_smp_processor_id();
-	struct decision *decision = bpf_map_lookup_elem(&scratch, &zero);
+	struct scratch *mine = bpf_map_lookup_elem(&scratch, &zero);
 	struct task_state *task = state_of(p), *by = NULL;
 	struct stats *counts = my_stats();
 	struct cpu_state *cpu;
 	struct request *request;
 	struct answer *answer;
 
-	if (!decision || !task || !counts)
+	if (!mine || !task || !counts)
 		return prev;
-	request = &decision->request;
-	answer = &decision->answer;
+	request = &mine->decision.request;
+	answer = &mine->decision.answer;
 	request->this_cpu = this;
 	request->prev_cpu = prev;
 	request->recent_cpu = task->recent_cpu;
@@ -70,9 +70,8 @@ s32 fairlab_select_cpu(u64 *ctx)
 	if (cpu)
 		request->prev_load = cpu->weights;
 	copy_masks(request, p);
-	forget_values();
 
-	fairlab_place(&config, request, answer);
+	fairlab_place(&config, request, answer, &mine->hits);
 
 	counts->asked++;
 	counts->reasons[answer->reason & (REASONS - 1)]++;
@@ -80,7 +79,8 @@ s32 fairlab_select_cpu(u64 *ctx)
 	if (answer->recent_cpu != NONE)
 		task->recent_cpu = answer->recent_cpu;
 	if (config.record_every && counts->asked % config.record_every == 0 &&
-	    bpf_ringbuf_output(&decisions, decision, sizeof(*decision), BPF_RB_NO_WAKEUP))
+	    bpf_ringbuf_output(&decisions, &mine->decision, sizeof(mine->decision),
+			       BPF_RB_NO_WAKEUP))
 		counts->unrecorded++;
 	if (config.lost_thread && p->pid == config.lost_thread)
 		return answer->cpu;
@@ -378,26 +378,25 @@ int fairlab_enable(u64 *ctx)
 	return 0;
 }
 
+static __inline s32 create_queues(u64 first, u32 count)
+{
+	s32 error = 0;
+
+	each_of(i, count)
+	{
+		error = scx_bpf_create_dsq(first | i, -1);
+		if (error)
+			break;
+	}
+	return error;
+}
+
 SEC("struct_ops.s/fairlab_init")
 s32 fairlab_init(u64 *ctx)
 {
-	s32 error;
+	s32 error = create_queues(0, config.queues);
 
-	for (u32 i = 0; i < LLCS; i++) {
-		if (i >= config.queues)
-			break;
-		error = scx_bpf_create_dsq(i, -1);
-		if (error)
-			return error;
-	}
-	for (u32 i = 0; i < CPUS; i++) {
-		if (i >= config.cpus)
-			break;
-		error = scx_bpf_create_dsq(PINNED | i, -1);
-		if (error)
-			return error;
-	}
-	return 0;
+	return error ? error : create_queues(PINNED, config.cpus);
 }
 
 SEC("struct_ops/fairlab_exit")

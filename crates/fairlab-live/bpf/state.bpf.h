@@ -68,11 +68,16 @@ struct decision {
 	struct answer answer;
 };
 
+struct scratch {
+	struct decision decision;
+	struct hits hits;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct decision);
+	__type(value, struct scratch);
 } scratch SEC(".maps");
 
 struct {

@@ -1,6 +1,11 @@
 //! The programs as the kernel knows them.
 
+use fairlab_topology::Domains;
 use libbpf_rs::query::ProgInfoIter;
+
+use crate::config::config;
+use crate::error::LiveError;
+use crate::object::{Options, Part, configure, load, open, select};
 
 /// The verifier's effort that no program may exceed, in instructions looked at. The kernel would take
 /// a million; a program that needs more than this has a loop that the verifier walks step by step.
@@ -32,6 +37,25 @@ impl Program {
                 ran_ns: info.run_time_ns,
             })
             .collect()
+    }
+
+    /// Those of the scheduler and those that watch, as the kernel takes them for a machine with `domains`,
+    /// which need not be this one. Nothing is attached.
+    ///
+    /// # Errors
+    /// When the object does not fit, or the kernel does not take it.
+    pub fn verify(domains: &Domains, options: &Options) -> Result<Vec<Self>, LiveError> {
+        let config = config(domains, &options.kernel, options.settings)?;
+        let mut programs = Vec::new();
+        for part in [Part::Scheduler, Part::Shadow] {
+            let mut open = open(options)?;
+            select(&mut open, part);
+            configure(&mut open, &config)?;
+            let object = load(open, options)?;
+            programs.extend(Self::loaded());
+            drop(object);
+        }
+        Ok(programs)
     }
 
     /// Mean time of a run, ns; none when no run was counted.

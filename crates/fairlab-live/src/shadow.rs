@@ -106,7 +106,7 @@ impl Shadow {
         };
         let mut links = Vec::new();
         // The one that compares comes first: it ignores what was not asked.
-        for name in ["fairlab_shadow_compare", "fairlab_shadow_ask"] {
+        for name in ["fairlab_compare", "fairlab_ask"] {
             let mut programs = object.progs_mut();
             let program = programs.find(|program| program.name() == name);
             let program = program.ok_or_else(|| LiveError::Mismatch {

@@ -27,8 +27,6 @@ use crate::explain::Explain;
 use crate::search::Search;
 
 pub use cores::found_core;
-pub use cpus::{CpuTally, find_cpu};
-pub use words::Passes;
 
 impl<V: MachineView, E: Explain> Search<'_, V, E> {
     /// Does a scan find anybody to visit?

@@ -51,7 +51,7 @@ pub use effects::{Effects, Outcome, ScanAccount, WakeAvgIdle, WakerUpdate, updat
 pub use energy::{PerfDomain, PerfState, perf_domains};
 pub use explain::{Event, Explain, NoExplain, ProbeState, Step, Story};
 pub use fairlab_kernel::Kernel;
-pub use fast_search::{CpuTally, Passes, find_cpu, found_core};
+pub use fast_search::found_core;
 pub use hint::{HintUpdate, hint_on_idle_entry};
 pub use idle_masks::IdleMasks;
 pub use idle_sibling::{ScanEnd, idle_sibling};

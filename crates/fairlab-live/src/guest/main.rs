@@ -11,6 +11,7 @@ mod report;
 mod scheduler;
 mod shadow;
 mod tests;
+mod verify;
 mod watch;
 
 use std::process::ExitCode;
