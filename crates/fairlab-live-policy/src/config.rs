@@ -86,8 +86,8 @@ pub struct Config {
     pub record_every: u32,
     /// The thread whose wakeups are lost on purpose, to try the watchdog; 0 for none.
     pub lost_thread: u32,
-    /// Keeps what follows aligned.
-    pub reserved: u32,
+    /// Are waits, distances and lengths of queues counted?
+    pub counts_details: u32,
     /// The CPUs of each last-level cache.
     pub llc_span: [[u64; WORDS]; LLCS],
     /// The CPUs of each cluster.

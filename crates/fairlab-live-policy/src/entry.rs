@@ -15,12 +15,12 @@ use fairlab_policy::flips_after;
 
 use crate::clock::{QueueClock, TaskClock, weight_of_nice};
 use crate::config::Config;
-use crate::place::place_into;
+use crate::place::{begin, search};
 use crate::request::{Answer, Request};
 use crate::search::Hits;
 use crate::spare::{Place, leaves_core, spare};
 
-/// See [`place`](crate::place()).
+/// See [`begin`].
 #[unsafe(no_mangle)]
 #[inline(always)]
 pub extern "C" fn fairlab_place(
@@ -29,7 +29,19 @@ pub extern "C" fn fairlab_place(
     answer: &mut Answer,
     hits: &mut Hits,
 ) {
-    place_into(config, request, answer, hits);
+    begin(config, request, answer, hits);
+}
+
+/// See [`search`].
+#[unsafe(no_mangle)]
+#[inline(always)]
+pub extern "C" fn fairlab_search(
+    config: &Config,
+    request: &Request,
+    answer: &mut Answer,
+    hits: &mut Hits,
+) {
+    search(config, request, answer, hits);
 }
 
 /// See [`spare`].

@@ -17,22 +17,21 @@ use crate::wakeup::Wakeup;
 #[must_use]
 pub fn place(config: &Config, request: &Request) -> Answer {
     let (mut answer, mut hits) = (Answer::default(), Hits::NONE);
-    place_into(config, request, &mut answer, &mut hits);
+    begin(config, request, &mut answer, &mut hits);
+    if hits.target != NONE {
+        search(config, request, &mut answer, &mut hits);
+    }
     answer
 }
 
-/// [`place`] where the answer and what leads to it are kept by the caller.
+/// The steps of [`place`] up to a search of the cache, which `hits` tells whether it is needed. Until then
+/// idle cores are not looked at.
 ///
-/// Between its steps it forgets what it knows, so that the effort of a verifier is the sum of the steps
-/// and not their product.
+/// Between steps what is known is forgotten, so that the effort of a verifier is the sum of the steps and
+/// not their product.
 #[inline(always)]
-pub(crate) fn place_into(config: &Config, request: &Request, answer: &mut Answer, hits: &mut Hits) {
-    let mut wakeup = Wakeup {
-        config,
-        request,
-        recent_cpu: NONE,
-        search_around: NONE,
-    };
+pub(crate) fn begin(config: &Config, request: &Request, answer: &mut Answer, hits: &mut Hits) {
+    let mut wakeup = Wakeup::new(config, request);
     answer.cpu = target(&mut wakeup);
     let answer = forget(answer);
 
@@ -41,18 +40,20 @@ pub(crate) fn place_into(config: &Config, request: &Request, answer: &mut Answer
     (answer.cpu, answer.reason) = (cpu, reason as u32);
     answer.recent_cpu = wakeup.recent_cpu;
     hits.target = wakeup.search_around;
-    let (answer, hits) = (forget(answer), forget(hits));
-
-    if hits.target != NONE {
-        look(&wakeup, hits);
-        let hits = forget(hits);
-        let end = choose(&wakeup, hits);
-        if let Some(CpuId(cpu)) = end.cpu {
-            (answer.cpu, answer.reason) = (cpu, end.reason as u32);
-        }
-    }
     let answer = forget(answer);
     answer.is_idle = u32::from(Request::bit(&request.idle, answer.cpu));
+}
+
+/// The search of the cache, where `hits` says that it is needed; else `answer` is the answer.
+#[inline(always)]
+pub(crate) fn search(config: &Config, request: &Request, answer: &mut Answer, hits: &mut Hits) {
+    let wakeup = Wakeup::new(config, request);
+    look(&wakeup, hits);
+    let hits = forget(hits);
+    let end = choose(&wakeup, hits);
+    if let Some(CpuId(cpu)) = end.cpu {
+        (answer.cpu, answer.reason, answer.is_idle) = (cpu, end.reason as u32, 1);
+    }
 }
 
 /// The CPU around which an idle one is searched: the waking one, or the previous one.

@@ -17,7 +17,17 @@ pub(crate) struct Wakeup<'a> {
     pub search_around: u32,
 }
 
-impl Wakeup<'_> {
+impl<'a> Wakeup<'a> {
+    #[inline(always)]
+    pub(crate) const fn new(config: &'a Config, request: &'a Request) -> Self {
+        Self {
+            config,
+            request,
+            recent_cpu: NONE,
+            search_around: NONE,
+        }
+    }
+
     #[inline(always)]
     fn is_idle(&self, cpu: CpuId) -> bool {
         Request::bit(&self.request.idle, cpu.0)

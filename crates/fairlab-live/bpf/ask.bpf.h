@@ -5,25 +5,33 @@
 
 #include "state.bpf.h"
 
-static __inline void copy_masks(struct request *request, struct task_struct *p)
+/*
+ * The kernel's masks are no longer than the machine needs, whatever their type says. The number of words
+ * is known to the verifier, which leaves the others out.
+ */
+static __inline void copy_mask(u64 *to, const cpumask_t *from)
 {
-	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
-	const struct cpumask *cores = scx_bpf_get_idle_smtmask();
-	const cpumask_t *allowed = p->cpus_ptr;
-
-	/*
-	 * The kernel's masks are no longer than the machine needs, whatever their type says. The number
-	 * of words is known to the verifier, which leaves the others out.
-	 */
 #pragma unroll
 	for (int i = 0; i < WORDS; i++) {
-		if (i < config.words) {
-			request->idle[i] = ((const u64 *)idle)[i];
-			request->idle_core[i] = ((const u64 *)cores)[i];
-			request->allowed[i] = ((const u64 *)allowed)[i];
-		}
+		if (i < config.words)
+			to[i] = ((const u64 *)from)[i];
 	}
+}
+
+static __inline void copy_idle(struct request *request, struct task_struct *p)
+{
+	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
+
+	copy_mask(request->idle, idle);
 	scx_bpf_put_idle_cpumask(idle);
+	copy_mask(request->allowed, p->cpus_ptr);
+}
+
+static __inline void copy_idle_cores(struct request *request)
+{
+	const struct cpumask *cores = scx_bpf_get_idle_smtmask();
+
+	copy_mask(request->idle_core, cores);
 	scx_bpf_put_idle_cpumask(cores);
 }
 
@@ -54,7 +62,8 @@ static __inline struct request *ask_about(struct task_struct *p, u32 cpu)
 		return NULL;
 	request = &mine->decision.request;
 	request->prev_cpu = cpu;
-	copy_masks(request, p);
+	copy_idle(request, p);
+	copy_idle_cores(request);
 	return request;
 }
 

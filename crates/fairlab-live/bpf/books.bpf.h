@@ -21,12 +21,37 @@ static __inline void count(struct task_state *task, bool add)
 	task->is_counted = add;
 }
 
-/* Moves a runnable task to the books of another CPU. */
-static __inline void move(struct task_state *task, u32 cpu)
+/* The task is runnable no more. */
+static __inline void leave(struct task_state *task)
+{
+	struct queue_clock *queue = queue_of(task->queue);
+
+	if (!task->is_counted)
+		return;
+	if (queue)
+		fairlab_leave(&task->clock, queue->vtime, config.slice_ns);
+	count(task, false);
+	task->crowded_since = 0;
+}
+
+/* Books a task as runnable on this CPU, wherever it was booked before. */
+static __inline void book(struct task_state *task, u32 cpu)
 {
 	u32 queue = facts_of(cpu)->queue;
 
-	if (!task->is_counted || task->cpu == cpu)
+	if (!task->is_counted) {
+		struct queue_clock *clock = queue_of(queue);
+
+		task->cpu = cpu;
+		task->queue = queue;
+		if (clock)
+			fairlab_join(&task->clock, clock->vtime, config.slice_ns);
+		count(task, true);
+		if (config.counts_details)
+			task->woken_at = now();
+		return;
+	}
+	if (task->cpu == cpu)
 		return;
 	count(task, false);
 	if (task->queue != queue) {

@@ -84,14 +84,13 @@ struct sched_ext_ops {
 	s32 (*select_cpu)(struct task_struct *, s32, u64);
 	void (*enqueue)(struct task_struct *, u64);
 	void (*dispatch)(s32, struct task_struct *);
-	void (*runnable)(struct task_struct *, u64);
 	void (*running)(struct task_struct *);
 	void (*tick)(struct task_struct *);
 	void (*stopping)(struct task_struct *, bool);
-	void (*quiescent)(struct task_struct *, u64);
 	void (*set_weight)(struct task_struct *, u32);
 	s32 (*init_task)(struct task_struct *, struct scx_init_task_args *);
 	void (*enable)(struct task_struct *);
+	void (*disable)(struct task_struct *);
 	s32 (*init)(void);
 	void (*exit)(struct scx_exit_info *);
 	char name[128];

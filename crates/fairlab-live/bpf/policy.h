@@ -19,7 +19,7 @@ struct cpu_facts {
 
 struct config {
 	u64 slice_ns, hz;
-	u32 words, cpus, queues, has_smt, has_clusters, record_every, lost_thread, reserved;
+	u32 words, cpus, queues, has_smt, has_clusters, record_every, lost_thread, counts_details;
 	u64 llc_span[LLCS][WORDS];
 	u64 cluster_span[CLUSTERS][WORDS];
 	struct cpu_facts facts[CPUS];
@@ -65,6 +65,8 @@ struct wakes {
 
 void fairlab_place(struct config *config, struct request *request, struct answer *answer,
 		   struct hits *hits);
+void fairlab_search(struct config *config, struct request *request, struct answer *answer,
+		    struct hits *hits);
 u32 fairlab_spare(struct config *config, struct request *request, u32 place);
 bool fairlab_leaves_core(struct config *config, struct request *request, u64 *since, u64 now);
 void fairlab_record_wakee(struct config *config, struct wakes *wakes, u64 jiffies, u32 thread);

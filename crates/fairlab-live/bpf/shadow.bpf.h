@@ -181,6 +181,8 @@ int fairlab_ask(u64 *ctx)
 		request->allowed[i] = i < config.words ? ((const u64 *)allowed)[i] : 0;
 
 	fairlab_place(&config, request, &difference->answer, &here->hits);
+	if (here->hits.target != NONE)
+		fairlab_search(&config, request, &difference->answer, &here->hits);
 	difference->thread = p->pid;
 	return 0;
 }

@@ -69,13 +69,19 @@ s32 fairlab_select_cpu(u64 *ctx)
 	cpu = cpu_of(prev);
 	if (cpu)
 		request->prev_load = cpu->weights;
-	copy_masks(request, p);
+	copy_idle(request, p);
 
 	fairlab_place(&config, request, answer, &mine->hits);
+	if (mine->hits.target != NONE) {
+		if (config.has_smt)
+			copy_idle_cores(request);
+		fairlab_search(&config, request, answer, &mine->hits);
+	}
 
 	counts->asked++;
 	counts->reasons[answer->reason & (REASONS - 1)]++;
-	counts->placed[distance(prev, answer->cpu)]++;
+	if (config.counts_details)
+		counts->placed[distance(prev, answer->cpu)]++;
 	if (answer->recent_cpu != NONE)
 		task->recent_cpu = answer->recent_cpu;
 	if (config.record_every && counts->asked % config.record_every == 0 &&
@@ -88,6 +94,7 @@ s32 fairlab_select_cpu(u64 *ctx)
 		/* Another wakeup may have taken it. Then it queues, and whoever is free takes it. */
 		if (scx_bpf_test_and_clear_cpu_idle(answer->cpu)) {
 			counts->direct++;
+			book(task, answer->cpu);
 			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, config.slice_ns, 0);
 		} else {
 			counts->lost_races++;
@@ -129,7 +136,7 @@ int fairlab_enqueue(u64 *ctx)
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, config.slice_ns, flags);
 		return 0;
 	}
-	move(task, cpu);
+	book(task, cpu);
 	/*
 	 * Put off by one that will be brief, as most that wake are, it goes on here when that has run; unless
 	 * there are more that wait.
@@ -167,7 +174,8 @@ int fairlab_enqueue(u64 *ctx)
 		counts->queued++;
 		queue = task->queue;
 	}
-	counts->lengths[log2_of(scx_bpf_dsq_nr_queued(queue) + 1) & (LENGTHS - 1)]++;
+	if (config.counts_details)
+		counts->lengths[log2_of(scx_bpf_dsq_nr_queued(queue) + 1) & (LENGTHS - 1)]++;
 	scx_bpf_dsq_insert_vtime(p, queue, config.slice_ns, task->clock.deadline, flags);
 	call_cpu(task, state, cpu, flags & SCX_ENQ_WAKEUP);
 	return 0;
@@ -250,25 +258,6 @@ int fairlab_tick(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/fairlab_runnable")
-int fairlab_runnable(u64 *ctx)
-{
-	struct task_struct *p = (void *)ctx[0];
-	struct task_state *task = state_of(p);
-	struct queue_clock *queue;
-
-	if (!task || task->is_counted)
-		return 0;
-	task->cpu = scx_bpf_task_cpu(p);
-	task->queue = facts_of(task->cpu)->queue;
-	queue = queue_of(task->queue);
-	if (queue)
-		fairlab_join(&task->clock, queue->vtime, config.slice_ns);
-	count(task, true);
-	task->woken_at = now();
-	return 0;
-}
-
 SEC("struct_ops/fairlab_running")
 int fairlab_running(u64 *ctx)
 {
@@ -276,11 +265,11 @@ int fairlab_running(u64 *ctx)
 	struct task_state *task = state_of(p);
 	u32 cpu = scx_bpf_task_cpu(p);
 	struct cpu_state *state = cpu_of(cpu);
-	struct stats *counts = my_stats();
+	struct stats *counts = config.counts_details ? my_stats() : NULL;
 
 	if (!task)
 		return 0;
-	move(task, cpu);
+	book(task, cpu);
 	task->started_at = now();
 	if (counts) {
 		/* Clocks of two CPUs may differ by a little. */
@@ -289,9 +278,9 @@ int fairlab_running(u64 *ctx)
 					  (LATENCIES - 1)]++;
 		if (task->ran_on != cpu && task->ran_on != NONE)
 			counts->moved[distance(task->ran_on, cpu)]++;
+		task->woken_at = 0;
+		task->ran_on = cpu;
 	}
-	task->woken_at = 0;
-	task->ran_on = cpu;
 	if (state) {
 		state->deadline = task->clock.deadline;
 		state->makes_way = false;
@@ -299,31 +288,33 @@ int fairlab_running(u64 *ctx)
 	return 0;
 }
 
+/*
+ * What runs and does not go on being runnable has left. That is nearly every way to leave, so that there
+ * is no program for becoming runnable or not: each call of a program costs as much as a short one does.
+ */
 SEC("struct_ops/fairlab_stopping")
 int fairlab_stopping(u64 *ctx)
 {
 	struct task_state *task = state_of((void *)ctx[0]);
+	bool is_runnable = ctx[1];
 
-	if (task) {
-		charge(task);
-		task->started_at = 0;
-	}
+	if (!task)
+		return 0;
+	charge(task);
+	task->started_at = 0;
+	if (!is_runnable)
+		leave(task);
 	return 0;
 }
 
-SEC("struct_ops/fairlab_quiescent")
-int fairlab_quiescent(u64 *ctx)
+/* One that waits can leave, too: for another class. */
+SEC("struct_ops/fairlab_disable")
+int fairlab_disable(u64 *ctx)
 {
 	struct task_state *task = state_of((void *)ctx[0]);
-	struct queue_clock *queue;
 
-	if (!task || !task->is_counted)
-		return 0;
-	queue = queue_of(task->queue);
-	if (queue)
-		fairlab_leave(&task->clock, queue->vtime, config.slice_ns);
-	count(task, false);
-	task->crowded_since = 0;
+	if (task)
+		leave(task);
 	return 0;
 }
 
@@ -417,13 +408,12 @@ struct sched_ext_ops fairlab SEC(".struct_ops.link") = {
 	.enqueue = (void *)fairlab_enqueue,
 	.dispatch = (void *)fairlab_dispatch,
 	.tick = (void *)fairlab_tick,
-	.runnable = (void *)fairlab_runnable,
 	.running = (void *)fairlab_running,
 	.stopping = (void *)fairlab_stopping,
-	.quiescent = (void *)fairlab_quiescent,
 	.set_weight = (void *)fairlab_set_weight,
 	.init_task = (void *)fairlab_init_task,
 	.enable = (void *)fairlab_enable,
+	.disable = (void *)fairlab_disable,
 	.init = (void *)fairlab_init,
 	.exit = (void *)fairlab_exit,
 	.flags = SCX_OPS_ENQ_LAST,

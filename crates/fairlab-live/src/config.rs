@@ -19,6 +19,8 @@ pub struct Settings {
     pub record_every: u32,
     /// A thread whose wakeups are lost on purpose, to try the watchdog; 0 for none.
     pub lost_thread: u32,
+    /// Count waits, distances and lengths of queues, too? That takes looks at the clock.
+    pub counts_details: bool,
 }
 
 /// The configuration for the machine of `domains` under the rules of `kernel`.
@@ -42,7 +44,7 @@ pub fn config(
         has_clusters: u32::from(domains.switches().cluster_active),
         record_every: settings.record_every,
         lost_thread: settings.lost_thread,
-        reserved: 0,
+        counts_details: u32::from(settings.counts_details),
         llc_span: [[0; WORDS]; LLCS],
         cluster_span: [[0; WORDS]; CLUSTERS],
         facts: [CpuFacts::UNKNOWN; CPUS],

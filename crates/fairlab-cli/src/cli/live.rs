@@ -14,7 +14,12 @@ Needs root and a kernel with sched_ext (Linux 6.12 or newer, CONFIG_SCHED_CLASS_
 Linux 6.4 or newer with BTF.
 
 The kernel takes scheduling back by itself when this process ends, however it ends, and when a task
-waits longer than 5 s. Ctrl-C leaves cleanly.";
+waits longer than 5 s. Ctrl-C leaves cleanly.
+
+With --only-cgroup the kernel's fair tasks, outside of the cgroup, go before those of sched_ext. Where no CPU
+idles, the tasks of the cgroup get only what the kernel keeps for them (7.2: a twentieth of each CPU; see
+sched/ext_server in debugfs), in older kernels nothing; who waits longer than 5 s ends the scheduler. Use
+it where CPUs idle, or give the cgroup CPUs of its own (cpuset.cpus).";
 
 /// `fairlab live`
 #[derive(Debug, Args)]

@@ -45,6 +45,7 @@ pub fn options(arguments: &[String]) -> Options {
             hz: 250,
             record_every: number("record="),
             lost_thread: number("lose="),
+            counts_details: arguments.iter().any(|a| a == "details"),
         },
         object: given.exists().then(|| given.to_owned()),
         only_cgroup: arguments
@@ -55,7 +56,7 @@ pub fn options(arguments: &[String]) -> Options {
     }
 }
 
-/// `scheduler [lose=PID] [record=N] [only=CGROUP] [cost]`
+/// `scheduler [lose=PID] [record=N] [only=CGROUP] [cost] [details]`
 pub fn run(arguments: &[String]) -> ExitCode {
     let options = options(arguments);
     let stop = Arc::new(AtomicBool::new(false));

@@ -156,7 +156,7 @@ fn enable(facts: &mut Facts) -> bool {
 /// Every kind of load at once; nobody may stop, and every decision is asked again.
 fn run_mix(facts: &mut Facts) -> bool {
     let (cpus, _) = cpus_and_cores();
-    let Some(child) = take_over(&["record=1"], facts) else {
+    let Some(child) = take_over(&["record=1", "details"], facts) else {
         return false;
     };
     let mut workers = mix(cpus);

@@ -11,6 +11,7 @@ pub const SETTINGS: Settings = Settings {
     hz: 250,
     record_every: 0,
     lost_thread: 0,
+    counts_details: false,
 };
 
 pub fn of(machine: &str) -> Result<Box<Config>, LiveError> {

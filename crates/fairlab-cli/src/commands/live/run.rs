@@ -23,6 +23,7 @@ pub fn run(args: &LiveVerb) -> Result<ExitCode> {
             hz: args.kernel.tunables.hz,
             record_every: args.check_every,
             lost_thread: 0,
+            counts_details: args.stats.is_some(),
         },
         object: args.object.clone(),
         only_cgroup: args.only_cgroup.clone(),

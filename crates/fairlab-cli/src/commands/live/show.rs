@@ -12,18 +12,21 @@ use serde_json::{Map, Value, json};
 /// The program that decides where a task goes, as far as the kernel keeps its name.
 const DECIDES: &str = "fairlab_select_";
 
-/// One line about the last interval.
+/// One line about the last interval; waits are counted with `--stats` only.
 pub fn line(since: &Stats, seconds: u64) -> String {
-    format!(
-        "{} placements/s, {} straight to an idle CPU, {} queued, {} stolen, {} preempted; wait: median {}, 99 % {}",
+    let placed = format!(
+        "{} placements/s, {} straight to an idle CPU, {} queued, {} stolen, {} preempted",
         since.asked / seconds.max(1),
         since.direct,
         since.queued + since.pinned,
         since.stolen,
         since.preempted,
-        wait(since, 50),
-        wait(since, 99),
-    )
+    );
+    if since.latencies.iter().all(|count| *count == 0) {
+        return placed;
+    }
+    let (median, most) = (wait(since, 50), wait(since, 99));
+    format!("{placed}; wait: median {median}, 99 % {most}")
 }
 
 fn wait(stats: &Stats, percent: u64) -> String {
