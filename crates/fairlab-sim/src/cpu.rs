@@ -19,9 +19,11 @@ pub(crate) struct Arrival {
     pub(crate) found: Option<(Found, Missed)>,
 }
 
-/// How idle a CPU is, in the ways that are told apart.
+/// What those who look at many CPUs know of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Idleness {
+pub(crate) struct Noted {
+    /// More than one task is runnable.
+    pub(crate) crowded: bool,
     /// See [`Cpu::is_idle`].
     pub(crate) idle: bool,
     /// Nothing but SCHED_IDLE work is queued in the fair class.
@@ -52,8 +54,8 @@ pub(crate) struct Cpu {
     pub(crate) resched_sent: bool,
     /// Wakeups on their way to this CPU (`ttwu_pending`).
     pub(crate) wake_list: Vec<Arrival>,
-    /// What the masks of idle CPUs say of it.
-    pub(crate) noted: Idleness,
+    /// What the masks of idle CPUs and the balancer know of it.
+    pub(crate) noted: Noted,
     /// Progress of the running task is booked up to here.
     pub(crate) booked: Timestamp,
     /// Capacity of the hardware, whatever the kernel takes it for.
@@ -63,8 +65,6 @@ pub(crate) struct Cpu {
     pub(crate) frequency: u32,
     /// Speed of this thread, by these two and its capacity, in 1024ths.
     pub(crate) speed: u32,
-    /// More than one task was runnable when it was last looked at.
-    pub(crate) is_crowded: bool,
     /// The lock of its queue.
     pub(crate) lock: Lock,
     /// Its idle states.
@@ -109,20 +109,21 @@ impl Cpu {
         self.runs_nothing() && self.nr_running() == 0
     }
 
-    /// How idle it is, in all ways at once.
+    /// What there is to be known of it.
     #[inline]
-    pub(crate) fn idleness(&self) -> Idleness {
-        let sched_idle = self.queue.is_sched_idle();
+    pub(crate) fn to_note(&self) -> Noted {
+        let told = Noted {
+            crowded: self.nr_running() > 1,
+            sched_idle: self.queue.is_sched_idle(),
+            ..Noted::default()
+        };
         if !self.runs_nothing() {
-            return Idleness {
-                sched_idle,
-                ..Idleness::default()
-            };
+            return told;
         }
-        Idleness {
+        Noted {
             idle: self.is_idle(),
-            sched_idle,
             asleep: self.has_sleepers_only(),
+            ..told
         }
     }
 

@@ -18,7 +18,7 @@ use crate::balance::{Action, scatter};
 use crate::cache_aware::CacheAware;
 use crate::census::Census;
 use crate::costs::{CostTable, mask_words};
-use crate::cpu::{Cpu, Idleness};
+use crate::cpu::{Cpu, Noted};
 use crate::cpus::Cpus;
 use crate::event_queue::{Due, EventQueue};
 use crate::fair_queue::FairQueue;
@@ -317,13 +317,12 @@ impl<'a> Engine<'a> {
             lazy_resched: false,
             resched_sent: false,
             wake_list: Vec::new(),
-            noted: Idleness::default(),
+            noted: Noted::default(),
             booked: Timestamp::ZERO,
             capacity: machine.cpu(id).map_or(1024, |c| c.capacity),
             smt_speed: 1024,
             frequency: 1024,
             speed: 1024,
-            is_crowded: false,
             lock: Lock::default(),
             idle: Governor::default(),
             process: u64::MAX,

@@ -27,7 +27,7 @@ use crate::balance::scatter;
 use crate::cache_aware::CacheAware;
 use crate::census::Census;
 use crate::costs::mask_words;
-use crate::cpu::Idleness;
+use crate::cpu::Noted;
 use crate::engine::{Engine, SimError};
 use crate::metrics::{Counts, CpuTime, TaskTime};
 use crate::numa::NumaTask;
@@ -135,7 +135,7 @@ impl<'a> Engine<'a> {
         self.nr_asleep = 0;
         self.world.shared = vec![Shared::default(); domains.nr_shared()];
         for cpu in &online {
-            self.world.cpus[cpu].noted = Idleness::default();
+            self.world.cpus[cpu].noted = Noted::default();
             self.note_idle(cpu);
         }
         for cpu in &online {

@@ -471,16 +471,13 @@ impl Engine<'_> {
     /// of crowded ones: newidle balancing gives up unless a second task came to some queue since the last
     /// pass over the whole machine (`add_nr_running`, all releases).
     pub(crate) fn note_idle(&mut self, cpu: CpuId) {
-        let c = &mut self.world.cpus[cpu];
-        let is_crowded = c.nr_running() > 1;
-        self.balance.overload |= is_crowded && !c.is_crowded;
-        c.is_crowded = is_crowded;
         let c = &self.world.cpus[cpu];
-        let (old, new) = (c.noted, c.idleness());
+        let (old, new) = (c.noted, c.to_note());
         if old == new {
             return;
         }
         self.world.cpus[cpu].noted = new;
+        self.balance.overload |= new.crowded && !old.crowded;
         if new.idle {
             self.masks.on_idle_enter(cpu);
         } else {
