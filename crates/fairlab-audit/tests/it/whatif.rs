@@ -64,7 +64,7 @@ fn the_kernel_that_was_recorded_answers_as_it_did() {
     if is_told {
         println!("all: {all:?}");
     }
-    assert!(all.asked > 50_000, "{all:?}");
+    assert!(all.asked > 40_000, "{all:?}");
     // What is left hangs on what recordings do not tell: scan budgets, which come from balancing passes
     // whose times nobody knows, most of all. No answer that is sure is wrong.
     assert!(all.differs() * 1000 <= all.asked, "{all:?}");
