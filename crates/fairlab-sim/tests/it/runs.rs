@@ -7,8 +7,8 @@ use fairlab_kernel::{Kernel, Release};
 use fairlab_sim::{Observer, RunResult, Silent, SimError, SimOptions, run};
 use fairlab_topology::Machine;
 use fairlab_topology::domains::{BuildOptions, build};
-use fairlab_units::{CpuId, Nanos, TaskId};
-use fairlab_workload::parse;
+use fairlab_units::{CpuId, CpuMask, Nanos, TaskId};
+use fairlab_workload::{End, Op, ProgramBuilder, Report, Span, WorkloadBuilder, parse};
 
 use crate::machines::grid;
 
@@ -158,6 +158,30 @@ fn the_balancer_spreads_a_pile_of_hogs() {
             .min()
             .unwrap();
         assert!(least > Nanos::from_millis(250), "{release}: {least}");
+    }
+}
+
+#[test]
+fn a_cpu_that_runs_out_of_work_pulls_from_a_crowded_one_before_any_tick() {
+    let machine = grid(1, 1, 2, 1);
+    let run_for = |ms| Op::Run(Span::Fixed(Nanos::from_millis(ms)));
+    for release in Release::ALL {
+        // Less than a tick, so nothing but newidle balancing can have moved a task.
+        let end = End::After(Nanos::from_millis(3));
+        let w = WorkloadBuilder::new("crowd", Report::Plain, end);
+        let mut w = w.stacked(true);
+        let second = w.mask(CpuMask::from_cpus(2, [CpuId(1)]));
+        let short = ProgramBuilder::new("short").allowed(second).op(run_for(1));
+        let hog = ProgramBuilder::new("hog").op(run_for(50));
+        let (short, hog) = (w.program(short.build()), w.program(hog.build()));
+        for program in [short, hog, hog] {
+            w.start(program);
+        }
+        let kernel = Kernel::of(release);
+        let domains = build(&machine, &kernel, &BuildOptions::default()).unwrap();
+        let options = SimOptions::new(kernel, 1);
+        let result = run(&machine, &domains, &w.build(), &options, &mut Silent, None).unwrap();
+        assert_eq!(result.counts.balance_moves, 1, "{release}");
     }
 }
 
