@@ -128,6 +128,7 @@ impl Emitter {
         }
     }
 
+    #[inline]
     fn kind(raw: &RawEvent, time: Timestamp, ctx: &mut Context) -> Option<EventKind> {
         let delay = |cause| {
             Some(EventKind::StatDelay {

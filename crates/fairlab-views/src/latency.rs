@@ -11,7 +11,7 @@ use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 use crate::filter::Filter;
 use crate::lives::Lives;
 use crate::print;
-use crate::tasks::{Identity, Tasks};
+use crate::tasks::{Identity, MOST_CPUS, Tasks};
 
 /// By what rows are ordered, the largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,8 +171,8 @@ pub struct Latency {
     options: LatencyOptions,
     tasks: Tasks,
     lives: Lives<Task>,
-    /// Who a switch put on the CPU; only switches say it here.
-    current: BTreeMap<CpuId, Option<TaskId>>,
+    /// By CPU: who a switch put on it, `None` before the first; only switches say it here.
+    current: Vec<Option<Option<TaskId>>>,
     /// `sched_waking` without a `sched_wakeup` after it.
     wakings: u64,
     table: LatencyTable,
@@ -186,7 +186,7 @@ impl Latency {
             options,
             tasks: Tasks::new(),
             lives: Lives::new(),
-            current: BTreeMap::new(),
+            current: Vec::new(),
             wakings: 0,
             table: LatencyTable::default(),
         }
@@ -203,11 +203,8 @@ impl Latency {
                 next,
             } => {
                 let is_wanted = self.is_wanted(event);
-                if let Some(before) = self.current.insert(event.cpu, next)
-                    && before != prev
-                {
-                    self.table.switch_bugs += 1;
-                }
+                let before = self.put_on(event.cpu, next);
+                self.table.switch_bugs += u64::from(before.is_some_and(|before| before != prev));
                 if let Some(prev) = prev {
                     let is_left_aside =
                         prev_state == SwitchState::Preempted && !self.options.all_waits;
@@ -262,6 +259,18 @@ impl Latency {
             EventKind::Named { .. } | EventKind::Process { .. } => self.tasks.follow(event),
             _ => {}
         }
+    }
+
+    /// `next` runs on `cpu`; who did before, if a switch said it.
+    fn put_on(&mut self, cpu: CpuId, next: Option<TaskId>) -> Option<Option<TaskId>> {
+        let index = cpu.index();
+        if index >= self.current.len() {
+            if index >= MOST_CPUS {
+                return None;
+            }
+            self.current.resize(index + 1, None);
+        }
+        self.current[index].replace(next)
     }
 
     fn is_wanted(&self, event: &SchedEvent) -> bool {

@@ -9,7 +9,7 @@ use crate::lives::Lives;
 use crate::print;
 
 /// CPUs that are followed; there are no more.
-const MOST_CPUS: usize = 1 << 14;
+pub(crate) const MOST_CPUS: usize = 1 << 14;
 
 /// What is known of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -65,6 +65,50 @@ pub(super) struct SampleLayout {
     pub trailer: Trailer,
 }
 
+/// Bytes of a sample that are looked at as words at once; each of these samples is longer.
+const HEAD: usize = 64;
+
+/// The same for samples that have all of these among their first words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plain {
+    tid: u16,
+    time: u16,
+    cpu: u16,
+    /// Where the size of the tracepoint's bytes is.
+    raw: u16,
+}
+
+/// What a sample says of a tracepoint.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told<'a> {
+    pub time: u64,
+    pub cpu: u32,
+    pub tid: u32,
+    pub raw: &'a [u8],
+}
+
+impl Plain {
+    /// Takes a sample apart; `None` when it is too short, or has its bytes in the other order.
+    #[inline]
+    pub(super) fn read<'a>(&self, sample: &'a [u8], endian: Endian) -> Option<Told<'a>> {
+        let head: &[u8; HEAD] = sample.first_chunk()?;
+        if endian.is_big {
+            return None;
+        }
+        let (words, _) = head.as_chunks();
+        // The numbers are below the length; the remainder lets the compiler know it.
+        let word = |at: u16| u64::from_le_bytes(words[usize::from(at) % (HEAD / 8)]);
+        let at = usize::from(self.raw);
+        let size = endian.u32(sample, at)? as usize;
+        Some(Told {
+            time: word(self.time),
+            cpu: word(self.cpu) as u32,
+            tid: (word(self.tid) >> 32) as u32,
+            raw: sample.get(at + 4..)?.get(..size)?,
+        })
+    }
+}
+
 /// Time and CPU at the end of records other than samples, in bytes from the record's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Trailer {
@@ -155,6 +199,20 @@ impl SampleLayout {
             has_raw: has(sample::RAW),
             trailer,
         }
+    }
+
+    /// Where the fields of a tracepoint are, if all are there and nothing of changing size comes before
+    /// its bytes.
+    pub(super) fn plain(&self) -> Option<Plain> {
+        let word = |at: Option<u16>| at.filter(|at| at + 8 <= HEAD as u16).map(|at| at / 8);
+        let is_plain = self.is_tracepoint && self.has_raw && !self.has_read && !self.has_callchain;
+        Some(Plain {
+            tid: word(self.tid?.checked_sub(4))?,
+            time: word(self.time)?,
+            cpu: word(self.cpu)?,
+            raw: self.end,
+        })
+        .filter(|_| is_plain)
     }
 
     /// The bytes of the tracepoint in a sample.

@@ -19,12 +19,14 @@ struct Lane {
     /// What has been taken of it.
     next: usize,
     is_disordered: bool,
+    /// The time of the last event.
+    last: u64,
 }
 
 impl Lane {
     fn push(&mut self, event: RawEvent) {
-        if let Some(last) = self.events.last() {
-            self.is_disordered |= event.time < last.time;
+        if !self.events.is_empty() {
+            self.is_disordered |= event.time < self.last;
             if self.next == self.events.len() {
                 self.events.clear();
                 self.next = 0;
@@ -35,6 +37,7 @@ impl Lane {
                 self.next = 0;
             }
         }
+        self.last = event.time;
         self.events.push(event);
     }
 
@@ -47,6 +50,7 @@ impl Lane {
         if std::mem::take(&mut self.is_disordered) {
             // Stable: events of the same time keep the order of the file.
             self.events[self.next..].sort_by_key(|event| event.time);
+            self.last = self.events.last().map_or(0, |event| event.time);
         }
     }
 }
@@ -104,18 +108,21 @@ impl Rounds {
             };
             let lane = &mut self.lanes[index];
             // One lane goes on as long as it is first, so a busy CPU costs no heap operation per event.
-            while let Some(event) = lane.events.get(lane.next) {
-                if (event.time, index) > bound {
-                    self.heap.push(Reverse((event.time, index)));
-                    break;
-                }
-                if taken >= most || (event.time > until && taken >= least) {
-                    self.len -= taken;
-                    return taken;
-                }
-                out.push(*event);
-                lane.next += 1;
-                taken += 1;
+            let waiting = &lane.events[lane.next..];
+            let is_first = |event: &&RawEvent| (event.time, index) <= bound;
+            let run = waiting.iter().take_while(is_first).take(most - taken);
+            let nr = run
+                .enumerate()
+                .take_while(|(nr, event)| event.time <= until || taken + nr < least)
+                .count();
+            out.extend_from_slice(&waiting[..nr]);
+            lane.next += nr;
+            taken += nr;
+            match lane.peek() {
+                Some(time) if (time, index) > bound => self.heap.push(Reverse((time, index))),
+                // It is still first, and not to be taken.
+                Some(_) => break,
+                None => {}
             }
         }
         self.len -= taken;

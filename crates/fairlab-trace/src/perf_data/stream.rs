@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::attr::SampleLayout;
+use super::attr::{Plain, SampleLayout};
 use super::header::Description;
 use super::record;
 use super::rounds::Rounds;
@@ -53,16 +53,34 @@ struct SampleDecoder {
     layouts: Layouts,
     /// The fields of samples; by number only where attributes differ.
     layout: Option<SampleLayout>,
+    /// The same in short, where all samples are alike.
+    plain: Option<Plain>,
     by_id: BTreeMap<u64, SampleLayout>,
     /// The layouts that were found last, by the low bits of the number: there are as many numbers as
     /// events times CPUs, and a tree of them costs more than all else about a sample.
-    recent: Box<[(u64, Option<SampleLayout>); RECENT]>,
+    recent: Box<[Recent; RECENT]>,
     /// Forks and exits are told by tracepoints, too.
     has_fork: bool,
     has_exit: bool,
     others: CountId,
     no_cpu_told: bool,
     foreign: u64,
+}
+
+/// The fields of samples of one number.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    id: u64,
+    layout: Option<SampleLayout>,
+    plain: Option<Plain>,
+}
+
+impl Recent {
+    const NONE: Self = Self {
+        id: u64::MAX,
+        layout: None,
+        plain: None,
+    };
 }
 
 impl PerfStream {
@@ -82,8 +100,11 @@ impl PerfStream {
 
     /// Reads records until a round ends or enough is pending; false at the end.
     fn read_round(&mut self, ctx: &mut Context) -> bool {
+        // The next piece is read when what is there holds no record any more: so little is left of it then
+        // that nothing is copied twice.
+        let mut least = HEADER;
         while self.pending.len() < MOST_PENDING {
-            let chunk = self.piece.peek(LARGEST_RECORD);
+            let chunk = self.piece.peek(least);
             if chunk.is_empty() {
                 return false;
             }
@@ -124,6 +145,11 @@ impl PerfStream {
                     break;
                 }
             }
+            if used == 0 && least < LARGEST_RECORD {
+                least = LARGEST_RECORD;
+                continue;
+            }
+            least = HEADER;
             if used == 0 {
                 // The rest is no record.
                 let (left, word) = (chunk.len(), self.decoder.endian.u16(chunk, 6));
@@ -245,8 +271,14 @@ enum Stop {
 /// The first record: its kind, what follows its header, its size.
 #[inline]
 fn next_record(bytes: &[u8], endian: Endian) -> Option<(u32, &[u8], usize)> {
-    let size = usize::from(endian.u16(bytes, 6)?);
-    let kind = endian.u32(bytes, 0)?;
+    // Kind, flags and size are one word.
+    let word = endian.u64(bytes, 0)?;
+    let (kind, size) = if endian.is_big {
+        ((word >> 32) as u32, word as u16)
+    } else {
+        (word as u32, (word >> 48) as u16)
+    };
+    let size = usize::from(size);
     let body = bytes.get(HEADER..size)?;
     Some((kind, body, size))
 }
@@ -319,8 +351,11 @@ impl SampleDecoder {
             endian: description.endian,
             layouts,
             layout: first,
+            plain: first
+                .filter(|_| is_uniform)
+                .and_then(|layout| layout.plain()),
             by_id,
-            recent: Box::new([(u64::MAX, None); RECENT]),
+            recent: Box::new([Recent::NONE; RECENT]),
             has_fork: has(Known::Fork),
             has_exit: has(Known::Exit),
             others: ctx.counts.id("(other samples)", false),
@@ -329,24 +364,52 @@ impl SampleDecoder {
         }
     }
 
-    /// Which fields this sample has.
+    /// Which fields this sample has, where samples differ.
     #[inline]
-    fn layout_of(&mut self, body: &[u8]) -> Option<SampleLayout> {
-        let first = self.layout?;
-        if self.by_id.is_empty() {
-            return Some(first);
-        }
+    fn recent(&mut self, body: &[u8]) -> Option<&Recent> {
         // The number is at the same place in all of them, or there would be no telling.
-        let id = self.endian.u64(body, usize::from(first.id?))?;
+        let id = self.endian.u64(body, usize::from(self.layout?.id?))?;
         let recent = &mut self.recent[id as usize % RECENT];
-        if recent.0 != id {
-            *recent = (id, self.by_id.get(&id).copied());
+        if recent.id != id {
+            let layout = self.by_id.get(&id).copied();
+            *recent = Recent {
+                id,
+                layout,
+                plain: layout.and_then(|layout| layout.plain()),
+            };
         }
-        recent.1
+        Some(recent)
+    }
+
+    #[inline]
+    fn plain_of(&mut self, body: &[u8]) -> Option<Plain> {
+        if self.by_id.is_empty() {
+            return self.plain;
+        }
+        self.recent(body)?.plain
+    }
+
+    fn layout_of(&mut self, body: &[u8]) -> Option<SampleLayout> {
+        if self.by_id.is_empty() {
+            return self.layout;
+        }
+        self.recent(body)?.layout
     }
 
     #[inline]
     fn sample(&mut self, body: &[u8], ctx: &mut Context) -> Option<RawEvent> {
+        let plain = self.plain_of(body);
+        if let Some(told) = plain.and_then(|plain| plain.read(body, self.endian)) {
+            let current = Some(told.tid);
+            return self
+                .layouts
+                .decode(told.raw, told.time, told.cpu, current, ctx);
+        }
+        self.odd_sample(body, ctx)
+    }
+
+    /// A sample whose fields are elsewhere, or not all there.
+    fn odd_sample(&mut self, body: &[u8], ctx: &mut Context) -> Option<RawEvent> {
         let Some(layout) = self.layout_of(body) else {
             self.foreign += 1;
             return None;
