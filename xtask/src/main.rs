@@ -1,5 +1,5 @@
 //! Checks and chores in Rust: `cargo xtask oracle`, `cargo xtask layers`, `cargo xtask no-std`,
-//! `cargo xtask vm`.
+//! `cargo xtask live-object`, `cargo xtask vm`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 
 mod arrows;
 mod layers;
+mod live_object;
 mod no_std;
 mod oracle;
 mod vm;
@@ -35,6 +36,13 @@ enum Command {
     Layers,
     /// Build the crates that do without a standard library, without one.
     NoStd,
+    /// Build the BPF object of live mode and write it to a file, as releases attach it.
+    ///
+    /// `fairlab live --object FILE` loads it; FAIRLAB_BPF_OBJECT=FILE builds without clang and LLVM.
+    LiveObject {
+        /// Where to.
+        file: PathBuf,
+    },
     /// Boot a packaged kernel in QEMU and test live mode in it.
     ///
     /// Exit code 1 when a test failed, 2 when no guest could be run: that is no pass.
@@ -51,6 +59,7 @@ fn main() -> ExitCode {
         Command::Oracle { kind, path } => oracle::run(kind, &path),
         Command::Layers => layers::run(),
         Command::NoStd => no_std::run(),
+        Command::LiveObject { file } => live_object::run(&file),
         Command::Vm(args) => vm::run(&args),
     };
     match result {

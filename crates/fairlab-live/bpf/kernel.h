@@ -44,15 +44,34 @@ struct sched_ext_entity {
 	u64 dsq_vtime;
 };
 struct sched_avg {
-	unsigned long load_avg;
+	u64 last_update_time, load_sum, runnable_sum;
+	u32 util_sum, period_contrib;
+	unsigned long load_avg, runnable_avg, util_avg;
+	unsigned int util_est;
+};
+struct load_weight {
+	unsigned long weight;
 };
 struct sched_entity {
+	struct load_weight load;
+	unsigned char on_rq, sched_delayed;
+	int depth;
+	struct sched_entity *parent;
+	struct cfs_rq *cfs_rq;
 	struct sched_avg avg;
 };
+struct thread_info {
+	u32 cpu;
+};
+struct mm_struct {
+	/* The kernel's is never looked into. */
+	unsigned long unused;
+};
 struct task_struct {
-	int pid;
+	struct thread_info thread_info;
+	int pid, tgid;
 	unsigned int flags;
-	int static_prio;
+	int on_cpu, on_rq, prio, static_prio;
 	unsigned int policy;
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
@@ -62,7 +81,9 @@ struct task_struct {
 	unsigned int wakee_flips;
 	unsigned long wakee_flip_decay_ts;
 	struct task_struct *last_wakee;
-	int recent_used_cpu;
+	int recent_used_cpu, wake_cpu, numa_preferred_nid, preferred_llc;
+	struct mm_struct *mm;
+	char comm[16];
 };
 enum scx_exit_kind { SCX_EXIT_NONE };
 struct scx_exit_info {
@@ -136,6 +157,7 @@ static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, 
 					   u64 flags) = (void *)156;
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
 
+static void *(*const bpf_per_cpu_ptr)(const void *ptr, u32 cpu) = (void *)153;
 static void *(*const bpf_this_cpu_ptr)(const void *ptr) = (void *)154;
 
 /* The time, ns: the runqueue's clock where the kernel gives it, since reading a clock costs more. */
@@ -151,6 +173,9 @@ struct bpf_iter_num {
 int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym __weak;
 int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym __weak;
 void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym __weak;
+
+/* Does the running kernel know this field? */
+#define has_field(field) __builtin_preserve_field_info(field, 2)
 
 /* A loop whose turns the verifier does not count. */
 #define each_of(i, count)                                                                          \

@@ -8,27 +8,7 @@
 #ifndef FAIRLAB_SHADOW_H
 #define FAIRLAB_SHADOW_H
 
-#include "state.bpf.h"
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct cfs_rq {
-	struct sched_avg avg;
-	/* From 6.14 on these two tell how many dequeues are delayed; before, the third does. */
-	unsigned int h_nr_queued, h_nr_runnable, h_nr_delayed;
-};
-struct rq {
-	unsigned int nr_running;
-	unsigned int ttwu_pending;
-	unsigned long cpu_capacity;
-	struct task_struct *curr, *idle;
-	struct cfs_rq cfs;
-};
-#pragma clang attribute pop
-
-extern const struct rq runqueues __ksym;
-static void *(*const bpf_per_cpu_ptr)(const void *ptr, u32 cpu) = (void *)153;
-
-#define has_field(field) __builtin_preserve_field_info(field, 2)
+#include "rq.bpf.h"
 
 /* Mirrors crates/fairlab-live/src/shadow.rs. */
 struct shadow_counts {
@@ -75,15 +55,6 @@ static __inline struct asked *asked_here(void)
 {
 	u32 zero = 0;
 	return bpf_map_lookup_elem(&asked, &zero);
-}
-
-static __inline u32 nr_delayed(struct rq *rq)
-{
-	if (has_field(rq->cfs.h_nr_delayed))
-		return rq->cfs.h_nr_delayed;
-	if (has_field(rq->cfs.h_nr_queued) && has_field(rq->cfs.h_nr_runnable))
-		return rq->cfs.h_nr_queued - rq->cfs.h_nr_runnable;
-	return 0;
 }
 
 static __inline void read_idle(u64 *idle)
@@ -168,7 +139,7 @@ int fairlab_ask(u64 *ctx)
 	request->prev_load = 0;
 	rq = bpf_per_cpu_ptr(&runqueues, this);
 	if (rq) {
-		request->nr_running = rq->nr_running - nr_delayed(rq);
+		request->nr_running = rq->nr_running - (nr_queued(rq) - nr_runnable(rq));
 		request->this_load = rq->cfs.avg.load_avg;
 	}
 	rq = bpf_per_cpu_ptr(&runqueues, prev);

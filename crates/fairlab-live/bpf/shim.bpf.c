@@ -9,6 +9,7 @@
  */
 #include "ask.bpf.h"
 #include "books.bpf.h"
+#include "record.bpf.h"
 #include "shadow.bpf.h"
 
 char _license[] SEC("license") = "GPL";

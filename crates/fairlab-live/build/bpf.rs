@@ -218,6 +218,7 @@ fn check_whole(text: &str) -> Result<(), String> {
             " section \"struct_ops",
             " section \"fentry/",
             " section \"fexit/",
+            " section \"syscall\"",
         ]
         .iter()
         .any(|section| line.contains(section))

@@ -8,6 +8,7 @@
 //!   Status::check      may a scheduler be loaded here?
 //!   config             machine and rules, as the program reads them
 //!   Session            load, attach, counts, check of decisions, end
+//!   Recorder           decisions of the kernel's own class with all that they depend on
 //!   Shadow             the policy asked beside the kernel's own, and compared (Difference)
 //! ```
 
@@ -24,6 +25,8 @@ mod members;
 mod object;
 #[cfg(feature = "live")]
 mod program;
+#[cfg(feature = "live")]
+mod record;
 #[cfg(feature = "live")]
 mod run;
 #[cfg(feature = "live")]
@@ -48,6 +51,8 @@ pub use members::Members;
 pub use object::Options;
 #[cfg(feature = "live")]
 pub use program::{Program, VERIFIED_LIMIT};
+#[cfg(feature = "live")]
+pub use record::{Recorder, Recording, record_decisions};
 #[cfg(feature = "live")]
 pub use run::{domains_here, run};
 #[cfg(feature = "live")]

@@ -5,6 +5,8 @@ use std::sync::Mutex;
 
 use fairlab_kernel::Kernel;
 use fairlab_live_policy::Config;
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Func;
 use libbpf_rs::{
     MapCore, MapMut, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, RingBuffer,
     RingBufferBuilder, set_print,
@@ -43,9 +45,20 @@ pub(crate) enum Part {
     Scheduler,
     /// The programs that watch the kernel's own.
     Shadow,
+    /// The programs that record decisions of the kernel's own.
+    Record,
     /// A scheduler without a program, which takes the kernel's choices.
     Builtin,
 }
+
+/// The programs that watch.
+const SHADOW: [&str; 2] = ["fairlab_ask", "fairlab_compare"];
+const RECORD: [&str; 3] = ["fairlab_begins", "fairlab_ends", "fairlab_domains"];
+/// Programs that watch a function of the kernel that has another name in each release, or none of its own.
+pub(crate) const CHOICES: [(&str, &str); 2] = [
+    ("fairlab_group", "sched_balance_find_dst_group"),
+    ("fairlab_group_old", "find_idlest_group"),
+];
 
 /// What libbpf and the verifier said last.
 static LOG: Mutex<String> = Mutex::new(String::new());
@@ -85,10 +98,18 @@ pub(crate) fn open(options: &Options) -> Result<OpenObject, LiveError> {
 /// Leaves out what does not belong to `part`.
 pub(crate) fn select(open: &mut OpenObject, part: Part) {
     for mut program in open.progs_mut() {
-        let watches = program.section().to_string_lossy().starts_with('f');
+        let name = program.name().to_string_lossy().into_owned();
+        let is_one_of = |names: &[&str]| names.contains(&name.as_str());
+        let choice = CHOICES.iter().find(|(program, _)| *program == name);
         program.set_autoload(match part {
-            Part::Scheduler => !watches,
-            Part::Shadow => watches,
+            Part::Scheduler => program
+                .section()
+                .to_string_lossy()
+                .starts_with("struct_ops"),
+            Part::Shadow => is_one_of(&SHADOW),
+            Part::Record => {
+                is_one_of(&RECORD) || choice.is_some_and(|(_, function)| has_function(function))
+            }
             Part::Builtin => false,
         });
     }
@@ -97,13 +118,19 @@ pub(crate) fn select(open: &mut OpenObject, part: Part) {
             let wanted = match part {
                 Part::Scheduler => Some(SCHEDULER),
                 Part::Builtin => Some(BUILTIN),
-                Part::Shadow => None,
+                Part::Shadow | Part::Record => None,
             };
             let is_wanted = wanted.is_some_and(|wanted| map.name() == wanted);
             // It fails after loading only.
             let _ = map.set_autocreate(is_wanted);
         }
     }
+}
+
+/// Does the running kernel describe a function of this name?
+pub(crate) fn has_function(name: &str) -> bool {
+    let types = Btf::from_vmlinux();
+    types.is_ok_and(|types| types.type_by_name::<Func<'_>>(name).is_some())
 }
 
 /// Lets the scheduler take over in part: tasks of the policy `SCHED_EXT` only.
@@ -137,10 +164,19 @@ pub(crate) fn map_of<'o>(object: &'o mut Object, name: &str) -> Result<MapMut<'o
 
 /// Writes the configuration into the object's read-only data.
 pub(crate) fn configure(open: &mut OpenObject, config: &Config) -> Result<(), LiveError> {
-    let bytes = bytes_of(config);
+    preset(open, "rodata.config", config)
+}
+
+/// Writes what a section of data begins with, before it is loaded.
+pub(crate) fn preset<T: Plain>(
+    open: &mut OpenObject,
+    section: &str,
+    value: &T,
+) -> Result<(), LiveError> {
+    let bytes = bytes_of(value);
     let mut written = false;
     for mut map in open.maps_mut() {
-        if !map.name().to_string_lossy().contains("rodata.config") {
+        if !map.name().to_string_lossy().contains(section) {
             continue;
         }
         let Some(value) = map.initial_value_mut() else {
@@ -150,7 +186,7 @@ pub(crate) fn configure(open: &mut OpenObject, config: &Config) -> Result<(), Li
         let Some(target) = value.get_mut(..bytes.len()) else {
             return Err(LiveError::Mismatch {
                 problem: format!(
-                    "its configuration has {room} bytes, and ours has {}",
+                    "its data {section} has {room} bytes, and ours has {}",
                     bytes.len()
                 ),
             });
@@ -162,7 +198,7 @@ pub(crate) fn configure(open: &mut OpenObject, config: &Config) -> Result<(), Li
         return Ok(());
     }
     Err(LiveError::Mismatch {
-        problem: "it has no configuration".to_owned(),
+        problem: format!("it has no data {section}"),
     })
 }
 
@@ -172,6 +208,19 @@ pub(crate) fn ring_of<T: Plain>(
     name: &str,
     each: impl Fn(&T) + 'static,
 ) -> Result<RingBuffer<'static>, LiveError> {
+    ring_of_bytes(object, name, move |bytes| {
+        if let Some(record) = from_bytes::<T>(bytes) {
+            each(&record);
+        }
+    })
+}
+
+/// The same with records of several kinds.
+pub(crate) fn ring_of_bytes(
+    object: &Object,
+    name: &str,
+    each: impl Fn(&[u8]) + 'static,
+) -> Result<RingBuffer<'static>, LiveError> {
     let map = object
         .maps()
         .find(|map| map.name() == name)
@@ -180,9 +229,7 @@ pub(crate) fn ring_of<T: Plain>(
         })?;
     let mut builder = RingBufferBuilder::new();
     let take = move |bytes: &[u8]| {
-        if let Some(record) = from_bytes::<T>(bytes) {
-            each(&record);
-        }
+        each(bytes);
         0
     };
     step("read a buffer", builder.add(&map, take))?;

@@ -39,7 +39,7 @@ impl Program {
             .collect()
     }
 
-    /// Those of the scheduler and those that watch, as the kernel takes them for a machine with `domains`,
+    /// Those of the scheduler and those that watch or record, as the kernel takes them for a machine with `domains`,
     /// which need not be this one. Nothing is attached.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Program {
     pub fn verify(domains: &Domains, options: &Options) -> Result<Vec<Self>, LiveError> {
         let config = config(domains, &options.kernel, options.settings)?;
         let mut programs = Vec::new();
-        for part in [Part::Scheduler, Part::Shadow] {
+        for part in [Part::Scheduler, Part::Shadow, Part::Record] {
             let mut open = open(options)?;
             select(&mut open, part);
             configure(&mut open, &config)?;

@@ -8,6 +8,7 @@ use fairlab_live_policy::{Config, Decision, QueueClock};
 use crate::difference::Difference;
 
 use crate::ended::ExitReport;
+use crate::record::parts::{CpuPart, EdgePart, Head, RecordCounts, SpanPart, TaskPart};
 use crate::shadow::ShadowCounts;
 use crate::stats::Stats;
 
@@ -31,6 +32,19 @@ unsafe impl Plain for ShadowCounts {}
 unsafe impl Plain for Difference {}
 // SAFETY: as above, with bytes for texts.
 unsafe impl Plain for ExitReport {}
+
+// SAFETY: as above.
+unsafe impl Plain for Head {}
+// SAFETY: as above.
+unsafe impl Plain for EdgePart {}
+// SAFETY: as above.
+unsafe impl Plain for CpuPart {}
+// SAFETY: as above.
+unsafe impl Plain for RecordCounts {}
+// SAFETY: as above, with bytes for texts.
+unsafe impl Plain for TaskPart {}
+// SAFETY: as above, with bytes for texts.
+unsafe impl Plain for SpanPart {}
 
 /// The bytes of a structure.
 pub(crate) fn bytes_of<T: Plain>(value: &T) -> &[u8] {

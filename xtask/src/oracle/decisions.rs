@@ -43,7 +43,7 @@ pub fn run(path: &Path) -> Result<ExitCode> {
     }
     if compared == 0 {
         bail!(
-            "no recording of decisions below {}: give a .jsonl.zst file, or a folder with some",
+            "no recording of decisions below {}: give a .jsonl or .jsonl.zst file, or a folder with some",
             path.display()
         );
     }
@@ -62,17 +62,27 @@ pub(super) fn find_recordings(path: &Path, files: &mut Vec<PathBuf>) -> Result<(
     entries.sort();
     for entry in entries {
         let name = entry.file_name().and_then(|n| n.to_str()).unwrap_or("");
-        if entry.is_dir() || (name.ends_with(".jsonl.zst") && !name.starts_with("domains")) {
+        if entry.is_dir() || (stem(name).is_some() && !name.starts_with("domains")) {
             find_recordings(&entry, files)?;
         }
     }
     Ok(())
 }
 
-/// Calls `each` with every line of a compressed file until it answers false.
+/// The name of a file of lines without its ending, compressed or not.
+fn stem(name: &str) -> Option<&str> {
+    let lines = name.strip_suffix(".zst").unwrap_or(name);
+    lines.strip_suffix(".jsonl")
+}
+
+/// Calls `each` with every line of a file, compressed or not, until it answers false.
 pub(super) fn for_each_line(path: &Path, mut each: impl FnMut(&str) -> Result<bool>) -> Result<()> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    let mut reader = BufReader::new(zstd::Decoder::new(file)?);
+    let mut reader: Box<dyn BufRead> = if path.extension().is_some_and(|e| e == "zst") {
+        Box::new(BufReader::new(zstd::Decoder::new(file)?))
+    } else {
+        Box::new(BufReader::new(file))
+    };
     let mut line = String::new();
     let mut number = 0;
     loop {
@@ -100,6 +110,15 @@ fn holds_decisions(path: &Path) -> Result<bool> {
     Ok(found)
 }
 
+/// The file of a boot's domains.
+fn domains_in(folder: &Path, suffix: &str) -> PathBuf {
+    let plain = folder.join(format!("domains{suffix}.jsonl"));
+    if plain.exists() {
+        return plain;
+    }
+    folder.join(format!("domains{suffix}.jsonl.zst"))
+}
+
 /// Where a recording came from.
 pub(super) struct Source {
     pub(super) kernel: Kernel,
@@ -112,12 +131,12 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// A recording is named `WORKLOAD-SEED.jsonl.zst` or `WORKLOAD-SEED-SUFFIX.jsonl.zst`; the suffix
+    /// A recording is named `WORKLOAD-SEED.jsonl` or `WORKLOAD-SEED-SUFFIX.jsonl`, compressed or not; the suffix
     /// (or a seed of 0) also names the boot's `machine` and `domains` files.
     pub(super) fn of(path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
-        let name = name.trim_end_matches(".jsonl.zst");
+        let name = stem(name).unwrap_or(name);
         let mut parts = name.split('-');
         let workload = parts.next().unwrap_or("").to_owned();
         let seed = parts.next().unwrap_or("");
@@ -153,7 +172,7 @@ impl Source {
         }
         Ok(Self {
             kernel,
-            domains: folder.join(format!("domains{suffix}.jsonl.zst")),
+            domains: domains_in(folder, &suffix),
             topology: machine["topology"].as_str().unwrap_or("?").to_owned(),
             machine,
             workload,

@@ -5,9 +5,11 @@
 //!   guest.rs      the guest's init, built static, with feature `live`
 //!   initramfs.rs  the archive that the kernel unpacks (newc cpio)
 //!   shape.rs      topologies by name
+//!   files.rs      files that the guest gives, line by line
 //!   qemu.rs       the machine, its limits, its results
 //! ```
 
+mod files;
 mod guest;
 mod initramfs;
 mod kernel;
@@ -40,6 +42,12 @@ pub struct VmArgs {
     /// How often the loader is killed.
     #[arg(long, default_value_t = 20)]
     kills: u32,
+    /// Where decisions are written that the test `record` gives; `cargo xtask oracle decisions` reads them.
+    #[arg(long, value_name = "FOLDER", default_value = "target/vm/decisions")]
+    decisions: PathBuf,
+    /// How many decisions it records under each load.
+    #[arg(long, default_value_t = 300)]
+    wanted: u32,
     /// Seconds after which the guest is given up.
     #[arg(long, default_value_t = 600)]
     timeout: u64,
@@ -97,13 +105,15 @@ pub fn run(args: &VmArgs) -> Result<ExitCode> {
     );
     let results = machine.run();
     let _ = std::fs::remove_file(&archive);
-    judge(&results?)
+    let results = results?;
+    files::write(&results, &args.decisions)?;
+    judge(&results)
 }
 
 fn command_line(args: &VmArgs) -> String {
     let mut line = format!(
-        "fairlab.seconds={} fairlab.kills={}",
-        args.seconds, args.kills
+        "fairlab.seconds={} fairlab.kills={} fairlab.decisions={}",
+        args.seconds, args.kills, args.wanted
     );
     if !args.tests.is_empty() {
         line.push_str(" fairlab.tests=");
@@ -119,6 +129,9 @@ fn judge(results: &str) -> Result<ExitCode> {
     for line in results.lines() {
         let result: Value = serde_json::from_str(line)
             .with_context(|| format!("the guest told something else than a result: {line}"))?;
+        if result.get("file").is_some() {
+            continue;
+        }
         let (name, ok) = (&result["test"], result["ok"] == true);
         let name = name.as_str().unwrap_or("?");
         ended |= name == "end";

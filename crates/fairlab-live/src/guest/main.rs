@@ -7,6 +7,7 @@
 mod cgroup;
 mod cost;
 mod load;
+mod record;
 mod report;
 mod scheduler;
 mod shadow;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         ("devtmpfs", "/dev"),
         ("proc", "/proc"),
         ("sysfs", "/sys"),
+        ("debugfs", "/sys/kernel/debug"),
         ("tracefs", "/sys/kernel/tracing"),
         ("bpf", "/sys/fs/bpf"),
         ("tmpfs", "/tmp"),

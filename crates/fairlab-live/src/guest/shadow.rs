@@ -11,9 +11,9 @@ use crate::scheduler::options;
 use crate::tests::{Facts, seconds};
 use crate::watch::cpus_and_cores;
 
-type Load = (&'static str, fn(usize) -> Vec<Worker>);
+pub type Load = (&'static str, fn(usize) -> Vec<Worker>);
 
-const LOADS: [Load; 4] = [
+pub const LOADS: [Load; 4] = [
     ("light", light),
     ("fork", fork),
     ("hogs", hogs),

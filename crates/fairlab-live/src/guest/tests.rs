@@ -15,7 +15,7 @@ use crate::watch::{core_of, cpu_of, cpus_and_cores, status, wait};
 pub type Facts = Map<String, Value>;
 type Test = fn(&mut Facts) -> bool;
 
-const TESTS: [(&str, Test); 12] = [
+const TESTS: [(&str, Test); 13] = [
     ("refuse", refuse),
     ("verify", crate::verify::run),
     ("enable", enable),
@@ -28,6 +28,7 @@ const TESTS: [(&str, Test); 12] = [
     ("cgroup", crate::cgroup::run),
     ("cost", crate::cost::run),
     ("shadow", crate::shadow::run),
+    ("record", crate::record::run),
 ];
 
 /// Runs those that the command line names, or all.
@@ -36,7 +37,7 @@ pub fn run_all() {
     let named = command_line
         .split_whitespace()
         .find_map(|word| word.strip_prefix("fairlab.tests="));
-    let mut report = Report::open();
+    let report = Report::open();
     let (cpus, cores) = cpus_and_cores();
     let mut facts = Facts::new();
     facts.insert("release".to_owned(), json!(status().release));
@@ -107,7 +108,7 @@ pub fn last_seen(facts: &mut Facts) -> Value {
 }
 
 /// A number from the kernel's command line.
-fn number(name: &str, otherwise: u64) -> u64 {
+pub fn number(name: &str, otherwise: u64) -> u64 {
     let command_line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
     let named = command_line
         .split_whitespace()

@@ -1,0 +1,58 @@
+//! Files that the guest gives, line by line, between its results.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Line {
+    file: String,
+    line: String,
+}
+
+/// Writes them into `folder`; without any the folder is left alone.
+pub fn write(results: &str, folder: &Path) -> Result<()> {
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    for line in results.lines() {
+        // What is no line of a file is a result.
+        let Ok(Line { file, line }) = serde_json::from_str(line) else {
+            continue;
+        };
+        if file.contains('/') {
+            bail!("the guest named a file {file} in another folder");
+        }
+        let content = files.entry(file).or_default();
+        content.push_str(&line);
+        content.push('\n');
+    }
+    if files.is_empty() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for (name, content) in files {
+        let path = folder.join(name);
+        std::fs::write(&path, content)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        eprintln!("the guest gave {}", path.display());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_files_come_between_results() -> Result<()> {
+        let folder = std::env::temp_dir().join(format!("fairlab-files-{}", std::process::id()));
+        let results =
+            "{\"test\":\"boot\"}\n{\"file\":\"a\",\"line\":\"1\"}\n{\"file\":\"a\",\"line\":\"2\"}";
+        write(results, &folder)?;
+        assert_eq!(std::fs::read_to_string(folder.join("a"))?, "1\n2\n");
+        assert!(write("{\"file\":\"../a\",\"line\":\"\"}", &folder).is_err());
+        std::fs::remove_dir_all(&folder)?;
+        Ok(())
+    }
+}
