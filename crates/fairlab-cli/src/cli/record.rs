@@ -14,6 +14,10 @@ The file is a trace.dat of version 6, which trace-cmd and KernelShark read as we
 machine, the allowed CPUs and cgroups of all tasks, and the scheduler's settings, for `fairlab audit`
 and `fairlab machines import`.
 
+With --decisions nothing of that is recorded, but each placement of the kernel's fair class with all that it
+depends on and its answer, read by BPF programs (Linux 6.4 or newer with BTF; a build with --features
+live); `cargo xtask oracle decisions FOLDER` compares them with fairlab's.
+
 Without a command the recording goes on until Ctrl-C or the end of --duration.";
 
 /// `fairlab record`
@@ -47,6 +51,12 @@ pub struct RecordVerb {
     /// No machine, tasks and settings
     #[arg(long)]
     pub no_snapshot: bool,
+    /// Record placements into this folder instead, each with the state of all CPUs
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["output", "buffer_kb", "cpus", "clock", "runtime", "idle", "frequency", "no_snapshot", "json", "command"])]
+    pub decisions: Option<PathBuf>,
+    /// Stop after this many placements
+    #[arg(long, value_name = "N", default_value_t = 1000, requires = "decisions")]
+    pub count: u64,
     /// Print what was recorded and lost as JSON
     #[arg(long)]
     pub json: bool,

@@ -1,5 +1,7 @@
 //! `fairlab record`: this host's scheduling events into a file.
 
+mod decisions;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,6 +17,9 @@ use crate::trace_arg;
 
 /// Records, and says what was recorded and what was lost.
 pub fn run(args: &RecordVerb) -> Result<ExitCode> {
+    if let Some(folder) = &args.decisions {
+        return decisions::run(args, folder);
+    }
     let options = RecordOptions {
         output: args.output.clone(),
         buffer_kb: args.buffer_kb,
@@ -28,6 +33,18 @@ pub fn run(args: &RecordVerb) -> Result<ExitCode> {
         tool: format!("fairlab record {}", env!("CARGO_PKG_VERSION")),
     };
     let tracefs = Tracefs::of_host(Path::new("/"))?;
+    let is_stopped = stop_flag()?;
+    let recorded = record(&tracefs, &options, &args.command, &is_stopped)?;
+    if args.json {
+        report(args, &recorded)?;
+    } else {
+        talk(args, &recorded);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Set when somebody wants this process to end.
+fn stop_flag() -> Result<Arc<AtomicBool>> {
     let is_stopped = Arc::new(AtomicBool::new(false));
     for signal in [
         signal_hook::consts::SIGINT,
@@ -37,13 +54,7 @@ pub fn run(args: &RecordVerb) -> Result<ExitCode> {
         signal_hook::flag::register(signal, Arc::clone(&is_stopped))
             .context("cannot wait for signals")?;
     }
-    let recorded = record(&tracefs, &options, &args.command, &is_stopped)?;
-    if args.json {
-        report(args, &recorded)?;
-    } else {
-        talk(args, &recorded);
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(is_stopped)
 }
 
 fn report(args: &RecordVerb, recorded: &Recorded) -> Result<()> {
