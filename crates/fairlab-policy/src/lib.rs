@@ -65,4 +65,3 @@ pub use surroundings::Surroundings;
 pub use view::{Context, MachineView, OtherUtil, Section, Signals, TaskView, WakeFlags};
 pub use wake_affine::{Weights, wake_affine};
 pub use wakee::{flips_after, record_wakee, wake_wide};
-pub use word_range::WordRange;
