@@ -1,7 +1,6 @@
 //! Audits of simulated runs, whose truth is known.
 #![allow(clippy::unwrap_used, reason = "all of this is test code")]
 
-mod files;
 mod runs;
 mod truth;
 mod whatif;

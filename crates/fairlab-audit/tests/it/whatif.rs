@@ -11,7 +11,7 @@ use crate::runs::{Events, LOADS, all_idle, machines, simulate};
 use crate::truth::lose;
 
 /// Asks twice: the first pass learns which wakeups are synchronous.
-pub fn ask(machine: &Machine, kernel: &str, events: &Events) -> Answer {
+fn ask(machine: &Machine, kernel: &str, events: &Events) -> Answer {
     let first = pass(machine, kernel, events, WhatIfOptions::default());
     let options = WhatIfOptions {
         sync: first.sync,

@@ -9,4 +9,6 @@ mod odd;
 #[allow(clippy::unwrap_used, reason = "a test")]
 mod recorded;
 #[allow(clippy::unwrap_used, reason = "a test")]
+mod whatif;
+#[allow(clippy::unwrap_used, reason = "a test")]
 mod written;
