@@ -22,11 +22,6 @@ pub fn build() -> Result<PathBuf> {
         ])
         .args(["--bin", "fairlab-guest", "--target", TARGET])
         .env("RUSTFLAGS", "-C target-feature=+crt-static");
-    // libbpf is linked with the static libelf and zlib, which lie where the linker does not look by
-    // itself when it links for a named target.
-    if std::env::var_os("LIBBPF_SYS_LIBRARY_PATH").is_none() {
-        command.env("LIBBPF_SYS_LIBRARY_PATH", "/usr/lib/x86_64-linux-gnu");
-    }
     let done = command.status().context("cannot run cargo")?;
     if !done.success() {
         bail!(
