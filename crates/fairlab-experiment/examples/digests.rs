@@ -4,10 +4,10 @@
 //! cargo run --release -p fairlab-experiment --example digests -- [SEEDS [MACHINE,... [LOAD,...]]]
 //! ```
 //!
-//! Each load on each machine under its kernel (or those named; loads by the word that they begin with), for as many seeds, four times: twice on one thread, and
-//! twice on two that take the seeds in turns. Says which differ, and exits with 1. Prints a line
-//! per load and machine, with a digest of all that its runs say; the lines of two builds that simulate
-//! alike are equal (`diff` them).
+//! Each load on each machine under its kernel (or those named; loads by the word that they begin with),
+//! for as many seeds, four times: twice on one thread, and twice on two that take the seeds in turns.
+//! Says which differ, and exits with 1. Prints a line per load and machine, with a digest of all that its
+//! runs say; the lines of two builds that simulate alike are equal (`diff` them).
 
 #![allow(clippy::unwrap_used, reason = "an example that cannot be set up fails")]
 
@@ -118,8 +118,10 @@ fn main() -> ExitCode {
         let kernel: Kernel = kernel.parse().unwrap();
         let machine = load(name, &LoadOptions::default()).unwrap();
         let domains = build(&machine, &kernel, &BuildOptions::default()).unwrap();
-        let first_word = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
-        for text in LOADS.into_iter().filter(|l| is_wanted(2, &first_word(l))) {
+        for text in LOADS {
+            if !is_wanted(2, text.split(' ').next().unwrap_or_default()) {
+                continue;
+            }
             let case = Case {
                 machine: machine.clone(),
                 domains: domains.clone(),

@@ -122,14 +122,6 @@ impl SchedAvg {
         periods > 0
     }
 
-    /// Would [`accumulate`](Self::accumulate) change nothing at `now`, whatever held until then? So it is
-    /// within a unit of the last update.
-    #[inline]
-    #[must_use]
-    pub const fn is_current(&self, now: PeltTime) -> bool {
-        now.0.wrapping_sub(self.last_update_time.0) >> 10 == 0
-    }
-
     /// Recomputes the averages from the sums. `load_weight` and `runnable_weight` are those of the
     /// owner when its sums are unweighted, else 1.
     ///

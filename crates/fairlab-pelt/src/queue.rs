@@ -112,13 +112,6 @@ impl QueueAvg {
         self.update_signals(kernel, now, state) | had_removed
     }
 
-    /// Would [`update`](Self::update) change nothing at `now`?
-    #[inline]
-    #[must_use]
-    pub const fn is_current(&self, now: PeltTime) -> bool {
-        self.removed.nr == 0 && self.avg.is_current(now)
-    }
-
     fn subtract_removed(&mut self, kernel: &Kernel) {
         let removed = core::mem::take(&mut self.removed);
         let divider = i64::from(self.avg.divider());

@@ -180,10 +180,6 @@ impl FairClass {
     fn update_task(&mut self, ents: &Entities, id: EntityId, avg: &mut SchedAvg, time: PeltTime) {
         let q = ents[id].queue;
         let time = self.time_of(q, time);
-        // What happens at one moment asks again and again.
-        if avg.is_current(time) && self.signals(q).is_current(time) {
-            return;
-        }
         if !avg.last_update_time.is_never() {
             let state = self.entity_state(ents, id);
             avg.update(self.rq.cfg.kernel(), time, &state);

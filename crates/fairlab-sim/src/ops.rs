@@ -57,8 +57,7 @@ impl Engine<'_> {
                 Step::Next => task.pc = task.pc.wrapping_add(1),
                 Step::Paid => {
                     task.pc = task.pc.wrapping_add(1);
-                    let is_due = self.world.cpus[cpu].need_resched;
-                    if is_due || task.overhead > Nanos::ZERO && !self.goes_on_computing(id) {
+                    if task.overhead > Nanos::ZERO || self.world.cpus[cpu].need_resched {
                         return self.start_segment(cpu);
                     }
                 }
@@ -83,14 +82,6 @@ impl Engine<'_> {
             }
         }
         self.stuck = Some(id);
-    }
-
-    /// Does the task compute after the kernel work that it has just caused? One segment holds both then:
-    /// between them nothing happens that anybody could see.
-    fn goes_on_computing(&self, id: TaskId) -> bool {
-        let task = &self.world.tasks[id.index()];
-        let next = self.ops.get(task.program, task.pc);
-        matches!(next, Some(Op::Run(_))) && task.loop_log.is_none()
     }
 
     fn perform(&mut self, cpu: CpuId, id: TaskId) -> Step {

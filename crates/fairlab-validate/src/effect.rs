@@ -4,7 +4,7 @@ use fairlab_stats::{Direction, Sample, signed_rank};
 
 /// A value nearer to zero than this counts as this much when gains are computed, so that a share that
 /// falls to nothing is a large gain and not an endless one.
-pub(crate) const LEAST: f64 = 1e-6;
+const LEAST: f64 = 1e-6;
 
 /// What a change does to a metric, over pairs of runs that have the same seed.
 ///
@@ -43,16 +43,28 @@ impl Effect {
             let good = |value: &f64| goodness(direction, *value);
             values.iter().map(good).collect()
         };
-        let median = |values| Some(Sample::new(values).ok()?.median());
         let medians = [median(a)?, median(b)?];
-        Some(Self {
-            medians,
-            ..Self::of_goodness(&good(a), &good(b), direction, confidence)?
-        })
+        Self::new(medians, &good(a), &good(b), direction, confidence)
     }
 
     /// The same, from how good the runs were.
     pub(crate) fn of_goodness(
+        a: &[f64],
+        b: &[f64],
+        direction: Direction,
+        confidence: f64,
+    ) -> Option<Self> {
+        let value = |goodness: f64| match direction {
+            Direction::HigherIsBetter => goodness.exp(),
+            Direction::LowerIsBetter => (-goodness).exp(),
+        };
+        let medians = [value(median(a)?), value(median(b)?)];
+        Self::new(medians, a, b, direction, confidence)
+    }
+
+    /// Judges the gains from `a` to `b`, which are goodnesses.
+    fn new(
+        medians: [f64; 2],
         a: &[f64],
         b: &[f64],
         direction: Direction,
@@ -64,14 +76,9 @@ impl Effect {
         let part = |gain| part_of_gain(direction, gain);
         let bounds = [test.center.low, test.center.high];
         let has_bounds = bounds.iter().all(|bound| bound.is_finite());
-        let median = |values| Some(Sample::new(values).ok()?.median());
-        let value = |goodness: f64| match direction {
-            Direction::HigherIsBetter => goodness.exp(),
-            Direction::LowerIsBetter => (-goodness).exp(),
-        };
         Some(Self {
             pairs,
-            medians: [value(median(a)?), value(median(b)?)],
+            medians,
             estimate: part(test.center.estimate),
             interval: has_bounds.then_some(bounds.map(part)),
             p_value: test.p_value,
@@ -97,6 +104,10 @@ impl Effect {
     fn is_rare(&self) -> bool {
         self.p_value <= 1.0 - self.confidence
     }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    Some(Sample::new(values).ok()?.median())
 }
 
 /// How good `value` is, on a scale of which differences are gains.

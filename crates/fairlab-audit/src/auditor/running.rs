@@ -20,16 +20,7 @@ impl Auditor {
         next: Option<TaskId>,
     ) {
         self.totals.switches += 1;
-        let known = match self.track.cpus[cpu.index()].current {
-            Current::Unknown => prev,
-            Current::Idle => None,
-            Current::Task(task) => Some(task),
-        };
-        if known != prev {
-            // A switch between was not recorded.
-            self.contradictions += 1;
-            self.forget(time, cpu);
-        }
+        self.expect(time, cpu, prev);
         if let Some(prev) = prev {
             self.leave(time, cpu, prev, prev_state);
         }
@@ -46,6 +37,20 @@ impl Auditor {
             if prev_state.is_runnable() && task.status == Status::Unknown {
                 self.queue(prev, cpu, time, false);
             }
+        }
+    }
+
+    /// An event says that `task` runs on `cpu`.
+    fn expect(&mut self, time: Timestamp, cpu: CpuId, task: Option<TaskId>) {
+        let known = match self.track.cpus[cpu.index()].current {
+            Current::Unknown => task,
+            Current::Idle => None,
+            Current::Task(task) => Some(task),
+        };
+        if known != task {
+            // A switch between was not recorded.
+            self.contradictions += 1;
+            self.forget(time, cpu);
         }
     }
 
@@ -170,16 +175,7 @@ impl Auditor {
 
     /// A recording says beside another event what `cpu` runs.
     pub(super) fn running(&mut self, time: Timestamp, cpu: CpuId, task: Option<TaskId>) {
-        let is_another = match self.track.cpus[cpu.index()].current {
-            Current::Unknown => false,
-            Current::Idle => task.is_some(),
-            Current::Task(known) => task != Some(known),
-        };
-        if is_another {
-            // The switch to it was not recorded.
-            self.contradictions += 1;
-            self.forget(time, cpu);
-        }
+        self.expect(time, cpu, task);
         if let Some(task) = task {
             self.dequeue(task);
             let known = self.track.tasks.get_mut(task);

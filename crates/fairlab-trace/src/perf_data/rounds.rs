@@ -19,14 +19,12 @@ struct Lane {
     /// What has been taken of it.
     next: usize,
     is_disordered: bool,
-    /// The time of the last event.
-    last: u64,
 }
 
 impl Lane {
     fn push(&mut self, event: RawEvent) {
-        if !self.events.is_empty() {
-            self.is_disordered |= event.time < self.last;
+        if let Some(last) = self.events.last() {
+            self.is_disordered |= event.time < last.time;
             if self.next == self.events.len() {
                 self.events.clear();
                 self.next = 0;
@@ -37,7 +35,6 @@ impl Lane {
                 self.next = 0;
             }
         }
-        self.last = event.time;
         self.events.push(event);
     }
 
@@ -50,7 +47,6 @@ impl Lane {
         if std::mem::take(&mut self.is_disordered) {
             // Stable: events of the same time keep the order of the file.
             self.events[self.next..].sort_by_key(|event| event.time);
-            self.last = self.events.last().map_or(0, |event| event.time);
         }
     }
 }
