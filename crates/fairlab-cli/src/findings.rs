@@ -11,7 +11,7 @@ use fairlab::units::TaskId;
 use fairlab_audit::{Audit, AuditOptions, Auditor};
 use fairlab_trace::{NameId, Recording};
 
-use affinity::Affinities;
+use affinity::Step;
 use machine::Traced;
 
 pub use notes::notes;
@@ -85,18 +85,9 @@ fn pass(
     options: &AuditOptions,
 ) -> (Audit, BTreeMap<TaskId, NameId>) {
     let mut auditor = Auditor::new(&traced.machine, options.clone());
-    let mut affinities = Affinities::new(recording, traced);
-    for (task, allowed) in affinities.known() {
-        auditor.allow(task, allowed);
-    }
-    let mut batch = Vec::new();
-    while recording.next_batch(&mut batch) {
-        for event in &batch {
-            if let Some(told) = affinities.follow(event, recording.names()) {
-                auditor.allow(told.task, &told.allowed);
-            }
-            auditor.event(event);
-        }
-    }
-    (auditor.finish(), affinities.names)
+    let names = affinity::feed(recording, traced, |step| match step {
+        Step::Told(told) => auditor.allow(told.task, &told.allowed),
+        Step::Event(event) => auditor.event(event),
+    });
+    (auditor.finish(), names)
 }

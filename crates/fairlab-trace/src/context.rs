@@ -30,7 +30,7 @@ impl Context {
     pub(crate) fn new() -> Self {
         Self {
             names: Names::default(),
-            tasks: Tasks::new(),
+            tasks: Tasks::default(),
             counts: Counts::default(),
             ledger: Ledger::default(),
             ready: Vec::new(),

@@ -180,11 +180,19 @@ impl Comm {
                 }
                 let length = (packed >> 16) as usize;
                 let text = bytes.get(offset..)?;
-                // Names have at most 16 bytes; where so many can be read, those behind are masked.
-                if let Some(word) = text.first_chunk()
-                    && (1..=16).contains(&length)
+                // Names have at most 16 bytes. They are read as one word, which may reach behind the name, or, at
+                // the end of the event, begin before it.
+                let word = match (text.first_chunk(), bytes.last_chunk()) {
+                    (Some(word), _) => Some(u128::from_le_bytes(*word)),
+                    (None, Some(word)) if !text.is_empty() => {
+                        Some(u128::from_le_bytes(*word) >> (128 - 8 * text.len()))
+                    }
+                    _ => None,
+                };
+                if let Some(word) = word
+                    && (1..=text.len().min(16)).contains(&length)
                 {
-                    let comm = u128::from_le_bytes(*word) & (u128::MAX >> (128 - 8 * length));
+                    let comm = word & (u128::MAX >> (128 - 8 * length));
                     return Some(ctx.comm16(pid, comm.to_le_bytes()));
                 }
                 text.get(..length)?
@@ -467,5 +475,34 @@ mod tests {
         assert!(format.field("comm").unwrap().is_data_loc);
         assert_eq!(format.field("prev_comm").unwrap().size, 16);
         assert_eq!(format.print, "\"%s\", REC->x");
+    }
+
+    /// Names that lie anywhere in an event, and events that end anywhere behind them.
+    #[test]
+    fn a_located_name_is_read_wherever_the_event_ends() {
+        let text = b"0123456789abcdef";
+        for length in 0..=text.len() {
+            for behind in 0..20 {
+                let mut bytes = vec![0xff; 8];
+                bytes.extend(((length as u32) << 16 | 12).to_le_bytes());
+                bytes.extend(&text[..length]);
+                bytes.resize(bytes.len() + behind, b'x');
+                let comm = Comm::Located {
+                    at: 8,
+                    is_relative: false,
+                };
+                let mut ctx = Context::new();
+                let number = comm.read(Endian::LITTLE, &bytes, 7, &mut ctx);
+                let name = ctx.names.get(fairlab_event::NameId(number.unwrap()));
+                assert_eq!(name.as_bytes(), &text[..length], "{behind} bytes behind it");
+            }
+        }
+        let beyond = [20, 0, 3, 0];
+        let comm = Comm::Located {
+            at: 0,
+            is_relative: false,
+        };
+        let read = comm.read(Endian::LITTLE, &beyond, 7, &mut Context::new());
+        assert_eq!(read, None);
     }
 }

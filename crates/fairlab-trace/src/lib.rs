@@ -38,6 +38,7 @@
 
 mod counts;
 mod error;
+mod feed;
 mod ledger;
 mod metadata;
 mod names;

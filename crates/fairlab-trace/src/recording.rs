@@ -171,6 +171,11 @@ impl Recording {
         true
     }
 
+    /// Was the last event read from the file? It may still have to be handed over.
+    pub(crate) const fn is_at_end(&self) -> bool {
+        self.is_at_end
+    }
+
     /// Reads all events that are left, for the tables alone.
     pub fn finish(&mut self) {
         let mut events = Vec::new();

@@ -39,20 +39,15 @@ const BLOCK: usize = 64;
 const DIRECT: u32 = 1 << 22;
 
 /// All tasks, by number. Blocks are made on first use; two loads find a task.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tasks {
-    blocks: Vec<Option<Box<[Task; BLOCK]>>>,
+    /// By block of numbers: which block of `tasks` holds them, or [`NONE`].
+    blocks: Vec<u32>,
+    tasks: Vec<Task>,
     others: HashMap<u32, Task>,
 }
 
 impl Tasks {
-    pub(crate) fn new() -> Self {
-        Self {
-            blocks: Vec::new(),
-            others: HashMap::new(),
-        }
-    }
-
     /// The task is a thread of `process`; `parent` made it, if that is not [`NONE`].
     pub(crate) fn belongs(&mut self, pid: u32, process: u32, parent: u32) {
         let task = self.get(pid);
@@ -62,16 +57,52 @@ impl Tasks {
         }
     }
 
+    // Asked several times for each event, so what is there already is found without a call.
     #[inline]
     pub(crate) fn get(&mut self, pid: u32) -> &mut Task {
+        let block = self.blocks.get(pid as usize / BLOCK);
+        let at = block.map_or(usize::MAX, |&block| place(block, pid));
+        if at >= self.tasks.len() {
+            return self.fresh(pid);
+        }
+        &mut self.tasks[at]
+    }
+
+    #[cold]
+    fn fresh(&mut self, pid: u32) -> &mut Task {
         if pid >= DIRECT {
             return self.others.entry(pid).or_insert(FRESH);
         }
         let block = pid as usize / BLOCK;
         if block >= self.blocks.len() {
-            self.blocks.resize_with(block + 1, || None);
+            self.blocks.resize(block + 1, NONE);
         }
-        let block = self.blocks[block].get_or_insert_with(|| Box::new([FRESH; BLOCK]));
-        &mut block[pid as usize % BLOCK]
+        let new = (self.tasks.len() / BLOCK) as u32;
+        self.blocks[block] = new;
+        self.tasks.resize(self.tasks.len() + BLOCK, FRESH);
+        &mut self.tasks[place(new, pid)]
+    }
+}
+
+#[inline]
+const fn place(block: u32, pid: u32) -> usize {
+    block as usize * BLOCK + pid as usize % BLOCK
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_has_a_task_of_its_own() {
+        let mut tasks = Tasks::default();
+        let pids = [0, 63, 64, 700, DIRECT - 1, DIRECT, NONE - 1, 65];
+        for pid in pids {
+            assert_eq!(tasks.get(pid).process, NONE);
+            tasks.belongs(pid, pid, NONE);
+        }
+        for pid in pids {
+            assert_eq!(tasks.get(pid).process, pid);
+        }
     }
 }

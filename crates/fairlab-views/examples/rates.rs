@@ -17,12 +17,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("wanted: latency or audit, and a recording".into());
     };
     let mut recording = fairlab_trace::open(path)?;
-    let mut batch = Vec::new();
     if what == "latency" {
         let mut latency = Latency::new(LatencyOptions::default());
-        while recording.next_batch(&mut batch) {
-            batch.iter().for_each(|event| latency.event(event));
-        }
+        recording.feed(
+            |_, _| (),
+            |events, ()| events.iter().for_each(|event| latency.event(event)),
+        );
         let table = latency.finish(recording.names());
         table.write(&mut std::io::stdout().lock())?;
         return Ok(());
@@ -40,9 +40,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     .build()?;
     let mut auditor = Auditor::new(&machine, AuditOptions::default());
-    while recording.next_batch(&mut batch) {
-        batch.iter().for_each(|event| auditor.event(event));
-    }
+    recording.feed(
+        |_, _| (),
+        |events, ()| events.iter().for_each(|event| auditor.event(event)),
+    );
     let audit = auditor.finish();
     println!(
         "{} placements, {} of them missed something in their LLC; {} ns of CPU time lost",

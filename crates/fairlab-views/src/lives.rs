@@ -27,14 +27,22 @@ impl<T: Default> Lives<T> {
         }
     }
 
+    #[inline]
     fn slot(&mut self, task: TaskId) -> &mut u32 {
+        let index = task.index();
+        if index >= self.low.len() {
+            return self.fresh_slot(task);
+        }
+        &mut self.low[index]
+    }
+
+    #[cold]
+    fn fresh_slot(&mut self, task: TaskId) -> &mut u32 {
         let index = task.index();
         if index >= DIRECT {
             return self.high.entry(task.0).or_insert(NONE);
         }
-        if index >= self.low.len() {
-            self.low.resize(index + 1, NONE);
-        }
+        self.low.resize(index + 1, NONE);
         &mut self.low[index]
     }
 

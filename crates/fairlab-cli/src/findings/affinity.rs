@@ -12,8 +12,50 @@ use super::machine::Traced;
 pub struct Affinities<'a> {
     traced: &'a Traced,
     known: BTreeMap<TaskId, CpuMask>,
-    /// The tasks' latest names.
-    pub names: BTreeMap<TaskId, NameId>,
+    names: BTreeMap<TaskId, NameId>,
+}
+
+/// What comes next in a recording.
+pub enum Step<'a> {
+    /// Where a task may run; to be believed before the event that follows.
+    Told(&'a Told),
+    Event(&'a SchedEvent),
+}
+
+/// Reads the recording to its end, with `take` beside the reading ([`Recording::feed`]). Gives the tasks'
+/// latest names.
+pub fn feed(
+    recording: &mut Recording,
+    traced: &Traced,
+    mut take: impl FnMut(Step<'_>) + Send,
+) -> BTreeMap<TaskId, NameId> {
+    let mut affinities = Affinities::new(recording, traced);
+    for (task, allowed) in affinities.known() {
+        take(Step::Told(&Told {
+            task,
+            allowed: allowed.clone(),
+            is_kthread: false,
+        }));
+    }
+    recording.feed(
+        |recording, events| {
+            let told = events.iter().enumerate().filter_map(|(at, event)| {
+                let told = affinities.follow(event, recording.names())?;
+                Some((at, told))
+            });
+            told.collect::<Vec<_>>()
+        },
+        |events, told| {
+            let mut told = told.iter().peekable();
+            for (at, event) in events.iter().enumerate() {
+                while let Some((_, told)) = told.next_if(|told| told.0 == at) {
+                    take(Step::Told(told));
+                }
+                take(Step::Event(event));
+            }
+        },
+    );
+    affinities.names
 }
 
 /// Where a task may run from now on.

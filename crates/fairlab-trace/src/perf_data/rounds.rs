@@ -97,23 +97,24 @@ impl Rounds {
                 .extend(lane.peek().map(|time| Reverse((time, index))));
         }
         let mut taken = 0;
+        out.reserve(most.min(self.len));
         while let Some(Reverse((_, index))) = self.heap.pop() {
             let bound = match self.heap.peek() {
                 Some(&Reverse(bound)) => bound,
                 None => (u64::MAX, usize::MAX),
             };
             let lane = &mut self.lanes[index];
-            // One lane goes on as long as it is first, so a busy CPU costs no heap operation per event.
-            let waiting = &lane.events[lane.next..];
-            let is_first = |event: &&RawEvent| (event.time, index) <= bound;
-            let run = waiting.iter().take_while(is_first).take(most - taken);
-            let nr = run
-                .enumerate()
-                .take_while(|(nr, event)| event.time <= until || taken + nr < least)
-                .count();
-            out.extend_from_slice(&waiting[..nr]);
-            lane.next += nr;
-            taken += nr;
+            // One lane goes on as long as it is first, so a busy CPU costs no heap operation per event. Event by
+            // event: runs are short where CPUs wake each other, and a call to copy one costs more than the copy.
+            while let Some(&event) = lane.events.get(lane.next)
+                && (event.time, index) <= bound
+                && taken < most
+                && (event.time <= until || taken < least)
+            {
+                out.push(event);
+                lane.next += 1;
+                taken += 1;
+            }
             match lane.peek() {
                 Some(time) if (time, index) > bound => self.heap.push(Reverse((time, index))),
                 // It is still first, and not to be taken.

@@ -3,6 +3,8 @@
 #[allow(clippy::unwrap_used, reason = "a test")]
 mod broken;
 #[allow(clippy::unwrap_used, reason = "a test")]
+mod feed;
+#[allow(clippy::unwrap_used, reason = "a test")]
 mod fixture;
 #[allow(clippy::unwrap_used, reason = "a test")]
 mod odd;

@@ -10,7 +10,7 @@ use fairlab::topology::domains::{BuildOptions, build};
 use fairlab_audit::{Answer, SyncFlags, WhatIf, WhatIfOptions};
 use fairlab_trace::Recording;
 
-use crate::findings::affinity::Affinities;
+use crate::findings::affinity::{self, Step};
 use crate::findings::machine::Traced;
 
 /// The kernel that was recorded: the release that is modelled and is the last one not after it. None
@@ -77,28 +77,14 @@ fn pass(
             WhatIf::new(&traced.machine, domains, *kernel, options)
         })
         .collect();
-    let mut affinities = Affinities::new(recording, traced);
-    for (task, allowed) in affinities.known() {
+    affinity::feed(recording, traced, |step| {
         for what_if in &mut asked {
-            what_if.allow(task, allowed);
-        }
-    }
-    let mut batch = Vec::new();
-    while recording.next_batch(&mut batch) {
-        for event in &batch {
-            if let Some(told) = affinities.follow(event, recording.names()) {
-                for what_if in &mut asked {
-                    if told.is_kthread {
-                        what_if.bind(told.task, &told.allowed);
-                    } else {
-                        what_if.allow(told.task, &told.allowed);
-                    }
-                }
-            }
-            for what_if in &mut asked {
-                what_if.event(event);
+            match step {
+                Step::Told(told) if told.is_kthread => what_if.bind(told.task, &told.allowed),
+                Step::Told(told) => what_if.allow(told.task, &told.allowed),
+                Step::Event(event) => what_if.event(event),
             }
         }
-    }
+    });
     Ok(asked.into_iter().map(WhatIf::finish).collect())
 }

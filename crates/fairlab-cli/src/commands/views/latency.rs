@@ -21,12 +21,10 @@ pub fn run(args: &LatencyVerb) -> Result<ExitCode> {
     let format = args.output.format()?;
     let mut recording = trace_arg::open(&args.trace)?;
     let mut latency = Latency::new(options);
-    let mut events = Vec::new();
-    while recording.next_batch(&mut events) {
-        for event in &events {
-            latency.event(event);
-        }
-    }
+    recording.feed(
+        |_, _| (),
+        |events, ()| events.iter().for_each(|event| latency.event(event)),
+    );
     let table = latency.finish(recording.names());
     let mut out = args.output.open()?;
     match format {
