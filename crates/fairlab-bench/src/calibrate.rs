@@ -15,6 +15,7 @@
 //! Figures are named after the entries of the cost table, and what the host cannot tell is said.
 
 mod calls;
+mod hop;
 mod memory;
 mod places;
 mod processes;
@@ -25,6 +26,7 @@ use fairlab_topology::Machine;
 
 use crate::{BenchError, CpuList};
 
+pub use hop::Hop;
 pub use rounds::{Figure, Part};
 
 /// How much is measured.
@@ -87,9 +89,10 @@ pub fn run(
     for round in 0..options.rounds.max(3) {
         allowed.pin()?;
         let calls = calls::measure(options)?;
-        let wakes = switches::measure(options, &places, &calls)?;
         let processes = processes::measure(options, &places)?;
         let memory = memory::measure(options, &places)?;
+        allowed.pin()?;
+        let wakes = switches::measure(options, &places, &calls, &memory.lines)?;
         if round == 0 {
             missing.extend(memory.missing.iter().cloned());
         }

@@ -91,8 +91,11 @@ impl Engine<'_> {
             return self.exit(cpu, id);
         };
         match op {
-            Op::Run(span) => {
+            Op::Run(span) | Op::Arithmetic(span) => {
                 task.work = span.sample(&mut task.rng);
+                if let Op::Arithmetic(_) = op {
+                    task.work = Nanos(task.work.0 * self.costs.arithmetic / 100);
+                }
                 if let Some(log) = &mut task.loop_log {
                     log.configured_run += task.work;
                     task.logged_since = Some(now);

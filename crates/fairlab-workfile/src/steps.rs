@@ -12,8 +12,9 @@ use crate::span;
 use crate::table::{self, Value};
 
 /// The operations: name and arguments.
-const OPERATIONS: [(&str, &str); 34] = [
+const OPERATIONS: [(&str, &str); 35] = [
     ("run", "SPAN"),
+    ("arithmetic", "SPAN"),
     ("spin", "SPAN"),
     ("sleep", "SPAN"),
     ("sleep-until", "TIME"),
@@ -157,6 +158,7 @@ fn operation(text: &str, at: &Range<usize>, names: &mut Names<'_>) -> Result<Op>
     };
     Ok(match *name {
         "run" => Op::Run(span()?),
+        "arithmetic" => Op::Arithmetic(span()?),
         "spin" => Op::Spin(span()?),
         "sleep" => Op::Sleep(span()?),
         "sleep-until" => Op::SleepUntil(time(0)?),

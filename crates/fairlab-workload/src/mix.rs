@@ -155,6 +155,7 @@ impl Shift {
             },
             // These name nothing.
             Op::Run(_)
+            | Op::Arithmetic(_)
             | Op::Sleep(_)
             | Op::Yield
             | Op::Repeat { .. }

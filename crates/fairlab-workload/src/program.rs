@@ -111,6 +111,9 @@ pub enum Who {
 pub enum Op {
     /// Compute for this much CPU time at full speed.
     Run(Span),
+    /// Compute what takes this much CPU time at full speed where arithmetic has the usual speed, one
+    /// multiply-add per nanosecond; the costs of a machine say how it compares.
+    Arithmetic(Span),
     /// Sleep on a timer.
     Sleep(Span),
     /// Wait until the futex is posted, and take the post. The time from the post to the moment the

@@ -125,8 +125,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     },
 ];
 
-/// CPU time of one multiply-add of the matrix product. A core of the last ten years does about one
-/// per nanosecond in this unvectorised loop.
+/// CPU time of one multiply-add of the matrix product, where [`Op::Arithmetic`] has its usual speed.
 const MULTIPLY_ADD_NS: u64 = 1;
 
 /// Default slack of a timer (`prctl(PR_SET_TIMERSLACK)`): a sleep ends up to this much late.
@@ -232,7 +231,7 @@ pub(crate) fn build(options: &Options, description: &str) -> Result<Workload, Op
                     Some(request) => p
                         .op(Op::Begin(request))
                         .op(Op::Sleep(sleep))
-                        .op(Op::Run(think))
+                        .op(Op::Arithmetic(think))
                         .op(Op::End(request)),
                     None => p.op(Op::Run(pipe.map_or(think, Span::Fixed))),
                 }
@@ -301,7 +300,7 @@ impl Rate {
                             begins: request,
                             latency: Some(wakeup),
                         })
-                        .op(Op::Run(self.think))
+                        .op(Op::Arithmetic(self.think))
                         .op(Op::End(request))
                 });
                 let worker = w.program(worker.build());

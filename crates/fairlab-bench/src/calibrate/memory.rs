@@ -10,6 +10,7 @@ use fairlab_topology::Distance;
 use super::places::Places;
 use super::rounds::{Part, median_of};
 use super::{CalibrateOptions, Missing};
+use crate::load::schbench::work::Matrices;
 use crate::{BenchError, CpuList};
 
 /// A working set that second-level caches hold, KiB.
@@ -24,27 +25,37 @@ const LINES: u32 = 9;
 const TOGETHER: Duration = Duration::from_millis(20);
 /// Of the latency of a line, the part that a search sees: the rest overlaps with other reads.
 const SEEN: f64 = 0.5;
+/// Lines of a runqueue, pipe or socket that another CPU wrote: lock, queue, clock, averages, tree.
+pub(super) const OBJECT: f64 = 8.0;
 /// Bandwidth is the limit when all CPUs together move less than this part of what they would alone.
 const SATURATED: f64 = 0.85;
 
 pub(super) struct Memory {
     pub(super) parts: Vec<Part>,
+    /// What a read sees of a line's way, ns, by distance.
+    pub(super) lines: Vec<(Distance, f64)>,
     pub(super) missing: Vec<Missing>,
 }
 
 pub(super) fn measure(options: &CalibrateOptions, places: &Places) -> Result<Memory, BenchError> {
     let mut memory = Memory {
         parts: Vec::new(),
+        lines: Vec::new(),
         missing: Vec::new(),
     };
     for (distance, cpu) in places.pairs() {
         let ns = median_of(LINES, || line(places.home, cpu, options.count(1_000)))?;
         memory.part("probe", distance as usize, ns * SEEN);
+        memory.part("shared_object", distance as usize, ns * SEEN * OBJECT);
+        memory.lines.push((distance, ns * SEEN));
     }
     refill(places, &mut memory)?;
+    CpuList::only(places.home).pin()?;
+    memory.part("arithmetic", 0, arithmetic(options.count(20))?);
     siblings(places, &mut memory)?;
     bandwidth(places, &mut memory)?;
-    let rest = "tick, wake_list, shared_object, mask_word, group_cpu, migrate_task, lock_hold, remote_memory, page_*";
+    let rest =
+        "tick, wake_list, mask_word, group_cpu, migrate_task, lock_hold, remote_memory, page_*";
     memory.lacks(rest, "no program can time them from outside the kernel");
     memory.lacks(
         "working_set, task_state",
@@ -73,25 +84,26 @@ impl Memory {
 /// One way of a line between two CPUs, ns.
 fn line(a: u32, b: u32, rounds: u32) -> Result<f64, BenchError> {
     let word = AtomicU32::new(0);
+    // The first turns find both there: the other thread has to get to its CPU, and may have to wait for it.
+    let (first, last) = (rounds / 8, rounds / 8 + rounds);
     let pass = |cpu: u32, parity: u32| {
         CpuList::only(cpu).pin()?;
-        for turn in (0..rounds).map(|n| 2 * n + parity) {
+        let mut start = Instant::now();
+        for round in 0..last {
+            if round == first {
+                start = Instant::now();
+            }
+            let turn = 2 * round + parity;
             while word.load(Ordering::Acquire) != turn {
                 spin_loop();
             }
             word.store(turn + 1, Ordering::Release);
         }
-        Ok(())
+        Ok(start.elapsed().as_nanos() as f64)
     };
     thread::scope(|scope| {
         let other = scope.spawn(|| pass(b, 1));
-        CpuList::only(a).pin()?;
-        while word.load(Ordering::Acquire) != 0 {
-            spin_loop();
-        }
-        let start = Instant::now();
-        pass(a, 0)?;
-        let elapsed = start.elapsed().as_nanos() as f64;
+        let elapsed = pass(a, 0)?;
         crate::load::join(other)?;
         Ok(elapsed / f64::from(2 * rounds))
     })
@@ -166,6 +178,18 @@ fn together(cpus: &[u32], work: impl Fn(&AtomicBool) -> u64 + Sync) -> Result<u6
         tasks.into_iter().try_for_each(crate::load::join)
     })?;
     Ok(total.load(Ordering::Relaxed))
+}
+
+/// What schbench's matrices take, in percent of a multiply-add per nanosecond.
+fn arithmetic(count: u32) -> Result<f64, BenchError> {
+    // Its usual footprint.
+    let mut matrices = Matrices::new(256);
+    let all = matrices.multiply_adds() as f64;
+    median_of(count, || {
+        let start = Instant::now();
+        matrices.multiply();
+        Ok(start.elapsed().as_nanos() as f64 / all * 100.0)
+    })
 }
 
 /// A chain of dependent arithmetic that no sibling can speed up.

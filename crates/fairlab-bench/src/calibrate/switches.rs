@@ -3,17 +3,24 @@
 //! ```text
 //!   turns:        yield = call + switch
 //!   on one CPU:   hop = write + switch + read, and a wakeup for each time that one of the two sleeps
-//!   across:       hop = write + wakeup + interrupt + idle exit + switch + read
+//!   across:       hop = write + search + wakeup + interrupt + idle exit + switch + read, and lines of
+//!                 runqueue and pipe that the other CPU wrote
 //!   a sleep:      lateness = wakeup + idle exit + switch
 //! ```
+//!
+//! A hop is what a long ring takes longer than a short one: making the threads is no part of it.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fairlab_topology::Distance;
+
 use super::CalibrateOptions;
 use super::calls::Calls;
+use super::hop::Hop;
+use super::memory::OBJECT;
 use super::places::Places;
 use super::rounds::{Part, median, median_of};
 use crate::load::pipe::{self, PipeOptions};
@@ -33,6 +40,8 @@ const SLEEPS: [Duration; 3] = [
 const MOST_IDLE: f64 = 0.7;
 /// The fewest sleeps a hop that are believed: one of the two has to sleep in every other.
 const LEAST_SLEEPS: f64 = 0.5;
+/// A short ring is this part of a long one.
+const SHORT: u32 = 4;
 /// What is left when a difference of parts comes out lower.
 const LEAST_NS: f64 = 50.0;
 
@@ -40,24 +49,34 @@ pub(super) fn measure(
     options: &CalibrateOptions,
     places: &Places,
     calls: &Calls,
+    lines: &[(Distance, f64)],
 ) -> Result<Vec<Part>, BenchError> {
     let here = CpuList::only(places.home);
     let ring = |is_threaded: bool, cpus: CpuList, loops: u32| {
-        let ring = PipeOptions {
-            loops: u64::from(options.count(loops)),
-            is_threaded,
-            is_split: cpus.numbers().len() > 1,
-            cpus: Some(cpus),
+        let run = |loops: u32| {
+            let ring = PipeOptions {
+                loops: u64::from(options.count(loops)),
+                is_threaded,
+                is_split: cpus.numbers().len() > 1,
+                cpus: Some(cpus.clone()),
+            };
+            let before = sys::sleeps().map_err(BenchError::system("count sleeps"))?;
+            let time = pipe::run(&ring)?;
+            let after = sys::sleeps().map_err(BenchError::system("count sleeps"))?;
+            let sleeps = after.saturating_sub(before) as f64;
+            Ok::<_, BenchError>((
+                time.loops as f64 * 2.0,
+                time.total.as_nanos() as f64,
+                sleeps,
+            ))
         };
         // A hop is half of a token there and back.
         let (mut hops, mut sleeps) = (Vec::new(), Vec::new());
         for _ in 0..RINGS {
-            let before = sys::sleeps().map_err(BenchError::system("count sleeps"))?;
-            let time = pipe::run(&ring)?;
-            let after = sys::sleeps().map_err(BenchError::system("count sleeps"))?;
-            let nr = time.loops as f64 * 2.0;
-            hops.push(time.total.as_nanos() as f64 / nr);
-            sleeps.push(after.saturating_sub(before) as f64 / nr);
+            let (short, long) = (run(loops / SHORT)?, run(loops + loops / SHORT)?);
+            let nr = (long.0 - short.0).max(1.0);
+            hops.push((long.1 - short.1) / nr);
+            sleeps.push((long.2 - short.2) / nr);
         }
         Ok::<_, BenchError>((median(hops), median(sleeps)))
     };
@@ -96,8 +115,17 @@ pub(super) fn measure(
     let mut nearest = None;
     for (distance, cpu) in places.pairs() {
         let across: CpuList = format!("{},{cpu}", places.home).parse()?;
-        let hop = ring(true, across, 300)?.0 - call - wakeup - switch;
-        let hop = hop.max(LEAST_NS);
+        let line = lines.iter().find(|line| line.0 == distance);
+        let probe = line.map_or(0.0, |line| line.1);
+        let known = Hop {
+            call,
+            wakeup,
+            context_switch: switch,
+            probe,
+            shared_object: probe * OBJECT,
+            ..Hop::default()
+        };
+        let hop = (ring(true, across, 300)?.0 - known.total()).max(LEAST_NS);
         let idle = *nearest.get_or_insert(exits[0].min(hop * MOST_IDLE));
         parts.push(part("ipi", distance as usize, (hop - idle).max(LEAST_NS)));
     }

@@ -24,7 +24,7 @@ mod clock;
 mod message;
 mod report;
 mod shared;
-mod work;
+pub(crate) mod work;
 
 use std::sync::atomic::Ordering;
 use std::thread;

@@ -12,6 +12,7 @@ mod bench_policy;
 mod checkpoint;
 mod compare;
 mod conventions;
+mod costs;
 mod events;
 mod help;
 mod kernels;

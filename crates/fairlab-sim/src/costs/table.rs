@@ -111,6 +111,9 @@ table! {
     /// Speed of a core from one active core in its package to all of them, in equal steps.
     boost_speed: Vec<u64> = vec![1_024, 1_010, 990, 970, 950, 930, 915, 900], Speed, Shape::List(8),
         "Turbo tables of Xeon Gold 62xx and EPYC 7xx3: 3.7 to 3.9 GHz for few cores, 3.2 to 3.3 GHz for all.";
+    /// What arithmetic takes, in percent of one multiply-add of an unvectorised loop per nanosecond.
+    arithmetic: u64 = 100, Percent, ONE,
+        "The inner loop of schbench's matrices on cores of the last ten years: about one per nanosecond.";
     /// Lowest speed when the frequency follows utilization (schedutil); full speed where it does not.
     lowest_speed: u64 = 1_024, Speed, ONE,
         "Servers run with the performance governor or hardware P-states, which are at full speed under load.";

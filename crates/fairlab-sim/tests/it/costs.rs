@@ -122,6 +122,26 @@ fn bandwidth_hogs_slow_each_other_and_nobody_else() {
 }
 
 #[test]
+fn arithmetic_takes_what_the_machine_needs_for_it_and_computing_does_not() {
+    let machine = grid(1, 1, 1, 1);
+    let busy_us = |percent| {
+        let costs = CostTable {
+            arithmetic: percent,
+            ..free()
+        };
+        let mut w = all_exit();
+        let span = Span::Fixed(Nanos::from_micros(600));
+        let task = ProgramBuilder::new("task").op(Op::Arithmetic(span));
+        let task = w.program(task.op(compute(100)).build());
+        w.start(task);
+        simulate(&machine, costs, w).task_time[0].1.running.0 / 1_000
+    };
+    assert_eq!(busy_us(100), 700);
+    assert_eq!(busy_us(50), 400);
+    assert_eq!(busy_us(250), 1_600);
+}
+
+#[test]
 fn a_package_with_all_cores_active_is_slower() {
     let machine = grid(1, 1, 4, 1);
     let costs = CostTable {

@@ -100,7 +100,7 @@ fn lock_this_cpu(shared: &Shared) -> MutexGuard<'_, ()> {
 }
 
 /// Two square matrices and their product.
-struct Matrices {
+pub(crate) struct Matrices {
     size: usize,
     left: Vec<u64>,
     right: Vec<u64>,
@@ -109,7 +109,7 @@ struct Matrices {
 
 impl Matrices {
     /// As large as three that fill `footprint_kib` together.
-    fn new(footprint_kib: u32) -> Self {
+    pub(crate) fn new(footprint_kib: u32) -> Self {
         let words = u64::from(footprint_kib) * 1024 / 3 / 8;
         let size = usize::try_from(words.isqrt()).unwrap_or(0).max(1);
         let ramp = || (0..size * size).map(|word| word as u64).collect();
@@ -121,8 +121,13 @@ impl Matrices {
         }
     }
 
+    /// How many times two numbers are multiplied and added up.
+    pub(crate) const fn multiply_adds(&self) -> u64 {
+        (self.size as u64).pow(3)
+    }
+
     /// The plain triple loop, which strides through the right matrix as schbench's does.
-    fn multiply(&mut self) {
+    pub(crate) fn multiply(&mut self) {
         let rows = self.left.chunks_exact(self.size);
         for (row, products) in rows.zip(self.product.chunks_exact_mut(self.size)) {
             for (column, product) in products.iter_mut().enumerate() {
