@@ -2,6 +2,7 @@
 
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 
+use crate::contradiction::Contradiction;
 use crate::delay::Delays;
 use crate::history::History;
 use crate::idleness::Idleness;
@@ -31,8 +32,11 @@ pub struct Audit {
     /// Stretches in which events were lost: from the last event of the CPU before. An audit that is
     /// given these from the start ([`crate::AuditOptions::losses`]) is not fooled by them.
     pub losses: Vec<LossWindow>,
-    /// Events that contradict those before: something between was not recorded.
+    /// Events that contradict those before: something between was not recorded. A task that turns up elsewhere
+    /// after the last event of its CPU is none: recorders stop one CPU after the other.
     pub contradictions: u64,
+    /// The first of them.
+    pub first_contradiction: Option<Contradiction>,
     /// What happened, as far as that was asked for ([`crate::AuditOptions::history`]).
     pub history: History,
 }
@@ -56,6 +60,8 @@ pub struct Totals {
     pub has_waking: bool,
     /// `sched_migrate_task` was there.
     pub has_migrate: bool,
+    /// Was there any `sched_wakeup`? If not, wakeups end where their task begins to run.
+    pub has_wakeup: bool,
 }
 
 /// Time of a task.

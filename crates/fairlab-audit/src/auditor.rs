@@ -6,9 +6,10 @@ mod wakeups;
 
 use fairlab_event::{EventKind, SchedEvent};
 use fairlab_topology::Machine;
-use fairlab_units::{CpuMask, Nanos, TaskId, Timestamp};
+use fairlab_units::{CpuId, CpuMask, Nanos, TaskId, Timestamp};
 
 use crate::audit::{Audit, CpuTotals, LossWindow, TaskTotals, Totals};
+use crate::contradiction::{Conflict, Contradiction, Contradictions};
 use crate::delay::Delays;
 use crate::history::History;
 use crate::idleness::Idleness;
@@ -73,7 +74,7 @@ pub struct Auditor {
     /// The last moment at which events are known to be missing.
     last_loss: Option<Timestamp>,
     losses: Vec<LossWindow>,
-    contradictions: u64,
+    contradictions: Contradictions,
     /// Restricted tasks that wait.
     restricted: Vec<TaskId>,
     /// Pictures that are free for the next wakeup.
@@ -104,7 +105,7 @@ impl Auditor {
             next_loss: 0,
             last_loss: None,
             losses: Vec::new(),
-            contradictions: 0,
+            contradictions: Contradictions::default(),
             restricted: Vec::new(),
             pictures: Vec::new(),
             map,
@@ -133,9 +134,10 @@ impl Auditor {
     pub fn event(&mut self, event: &SchedEvent) {
         self.totals.events += 1;
         if !self.map.is_online(event.cpu) {
-            self.contradictions += 1;
+            self.contradict(event.time, event.cpu, Conflict::NoCpu { cpu: event.cpu });
             return;
         }
+        self.contradictions.heard_of(event.cpu);
         self.advance(event.time);
         self.history.event(event);
         let (time, cpu) = (event.time, event.cpu);
@@ -148,7 +150,7 @@ impl Auditor {
             EventKind::Waking { task, prev_cpu } => self.waking(time, cpu, task, prev_cpu),
             EventKind::Wakeup { task, target } => self.wakeup(time, cpu, task, target),
             EventKind::WakeupNew { task, target } => self.wakeup_new(time, cpu, task, target),
-            EventKind::Migrate { task, from, to } => self.migrate(time, task, from, to),
+            EventKind::Migrate { task, from, to } => self.migrate(time, cpu, task, from, to),
             EventKind::Running { task } => self.running(time, cpu, task),
             // Whoever enters or leaves an idle state runs nothing else.
             EventKind::CpuIdle { .. } if self.track.cpus[cpu.index()].is_unknown() => {
@@ -159,6 +161,14 @@ impl Auditor {
         }
         self.last_event[cpu.index()] = time;
         self.review_idleness(time);
+    }
+
+    fn contradict(&mut self, time: Timestamp, cpu: CpuId, conflict: Conflict) {
+        self.contradictions.add(Contradiction {
+            time,
+            cpu,
+            conflict,
+        });
     }
 
     /// Ends the audit at `end`, or at the last event if that is later.
@@ -212,7 +222,8 @@ impl Auditor {
                 .map(|cpu| (cpu, self.cpu_totals[cpu.index()]))
                 .collect(),
             losses: self.losses,
-            contradictions: self.contradictions,
+            contradictions: self.contradictions.count,
+            first_contradiction: self.contradictions.first,
             history: self.history,
         }
     }

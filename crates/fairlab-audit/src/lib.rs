@@ -29,6 +29,7 @@
 
 mod audit;
 mod auditor;
+mod contradiction;
 mod delay;
 mod history;
 mod idleness;
@@ -43,6 +44,7 @@ mod words;
 
 pub use audit::{Audit, CpuTotals, LossWindow, TaskTotals, Totals};
 pub use auditor::{AuditOptions, Auditor};
+pub use contradiction::{Conflict, Contradiction};
 pub use delay::{DelayRow, Delays, LongWait, Pair};
 pub use history::{History, Move, Stretch};
 pub use idleness::{Episode, Idleness};

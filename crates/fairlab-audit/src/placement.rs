@@ -60,6 +60,8 @@ pub enum Certainty {
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     pub(crate) time: Timestamp,
+    /// The CPU that places.
+    pub(crate) by: CpuId,
     pub(crate) kind: Kind,
     /// Where the task was before.
     pub(crate) prev_cpu: Option<CpuId>,

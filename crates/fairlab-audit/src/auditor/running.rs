@@ -5,6 +5,7 @@ use fairlab_units::{CpuId, TaskId, Timestamp};
 
 use super::Auditor;
 use crate::audit::LossWindow;
+use crate::contradiction::Conflict;
 use crate::delay::LongWait;
 use crate::migration::Cause;
 use crate::stacking::Stacking;
@@ -49,7 +50,7 @@ impl Auditor {
         };
         if known != task {
             // A switch between was not recorded.
-            self.contradictions += 1;
+            self.contradict(time, cpu, Conflict::Current { told: task, known });
             self.forget(time, cpu);
         }
     }
@@ -59,7 +60,7 @@ impl Auditor {
     fn leave(&mut self, time: Timestamp, cpu: CpuId, id: TaskId, state: SwitchState) {
         if let Some(Status::Waiting { .. }) = self.track.tasks.get(id).map(|task| task.status) {
             // It ran although it was last seen waiting.
-            self.contradictions += 1;
+            self.contradict(time, cpu, Conflict::Waited { task: id });
             self.dequeue(id);
         }
         let task = self.track.tasks.get_mut(id);
@@ -89,8 +90,8 @@ impl Auditor {
 
     /// `task` begins to run on `cpu`.
     fn start(&mut self, time: Timestamp, cpu: CpuId, id: TaskId) {
-        // No event told where the wakeup went: it may have been moved on since.
-        self.settle(id, cpu, false);
+        let is_told = self.is_where_it_was_put(id, cpu);
+        self.settle(id, cpu, is_told);
         let task = self.track.tasks.get_mut(id);
         task.switches += 1;
         let status = task.status;
@@ -133,7 +134,11 @@ impl Auditor {
                 }
             }
             Status::Running(elsewhere) if elsewhere != cpu => {
-                self.contradictions += 1;
+                let conflict = Conflict::Elsewhere {
+                    task: id,
+                    on: elsewhere,
+                };
+                self.contradict(time, cpu, conflict);
                 self.forget(time, elsewhere);
             }
             _ => {}
@@ -142,6 +147,21 @@ impl Auditor {
         task.status = Status::Running(cpu);
         task.running_since = Some(time);
         task.cpu = Some(cpu);
+    }
+
+    /// Where no event told the CPU of a wakeup: is it known to be that on which the task begins to run? It is
+    /// where moves are recorded, none was since, and none can have been lost.
+    pub(super) fn is_where_it_was_put(&self, id: TaskId, cpu: CpuId) -> bool {
+        let Some(Status::Waiting {
+            cpu: queued, since, ..
+        }) = self.track.tasks.get(id).map(|task| task.status)
+        else {
+            return false;
+        };
+        self.totals.has_migrate
+            && queued == cpu
+            && self.shaky.is_empty()
+            && !self.has_loss_since(since)
     }
 
     /// Are events known to be missing after `since`?

@@ -3,6 +3,7 @@
 use fairlab_units::{CpuId, CpuMask, TaskId, Timestamp};
 
 use super::Auditor;
+use crate::contradiction::Conflict;
 use crate::migration::Cause;
 use crate::placement::{Certainty, Found, Kind, Pending, Picture, Verdict};
 use crate::track::{Moved, Status};
@@ -101,6 +102,7 @@ impl Auditor {
         task.waker = waker;
         task.pending = Some(Pending {
             time,
+            by: cpu,
             kind,
             prev_cpu,
             is_sure,
@@ -155,9 +157,10 @@ impl Auditor {
 
     pub(super) fn wakeup(&mut self, time: Timestamp, cpu: CpuId, id: TaskId, target: CpuId) {
         if !self.map.is_online(target) {
-            self.contradictions += 1;
+            self.contradict(time, cpu, Conflict::NoCpu { cpu: target });
             return;
         }
+        self.totals.has_wakeup = true;
         let task = self.track.tasks.get_mut(id);
         match task.status {
             Status::Running(_) => {
@@ -195,7 +198,7 @@ impl Auditor {
 
     pub(super) fn wakeup_new(&mut self, time: Timestamp, cpu: CpuId, id: TaskId, target: CpuId) {
         if !self.map.is_online(target) {
-            self.contradictions += 1;
+            self.contradict(time, cpu, Conflict::NoCpu { cpu: target });
             return;
         }
         self.dequeue(id);
@@ -204,21 +207,42 @@ impl Auditor {
         self.queue(id, target, time, true);
     }
 
-    pub(super) fn migrate(&mut self, time: Timestamp, id: TaskId, from: CpuId, to: CpuId) {
+    pub(super) fn migrate(
+        &mut self,
+        time: Timestamp,
+        cpu: CpuId,
+        id: TaskId,
+        from: CpuId,
+        to: CpuId,
+    ) {
         self.totals.has_migrate = true;
-        if !self.map.is_online(from) || !self.map.is_online(to) {
-            self.contradictions += 1;
+        if let Some(odd) = [from, to].into_iter().find(|&cpu| !self.map.is_online(cpu)) {
+            self.contradict(time, cpu, Conflict::NoCpu { cpu: odd });
             return;
         }
+        // A wakeup that places the task elsewhere moves it before its CPU does anything else.
+        let last = self.last_event[cpu.index()];
         let task = self.track.tasks.get_mut(id);
-        let is_pending = task.pending.is_some();
+        let mut is_pending = task.pending.is_some();
+        let is_own = |pending: &Pending| (pending.by, pending.time) == (cpu, last);
+        if let Status::Waiting { cpu: queued, .. } = task.status
+            && !task.pending.as_ref().is_some_and(is_own)
+        {
+            let is_told = self.is_where_it_was_put(id, queued);
+            self.settle(id, queued, is_told);
+            is_pending = false;
+        }
+        let task = self.track.tasks.get_mut(id);
         match task.status {
             Status::Waiting { .. } => {
                 self.requeue(id, to);
                 if is_pending {
                     self.count_move(Cause::Wakeup, from, to);
-                    // With losses about, this may be a later move than the wakeup's own.
-                    let is_told = self.shaky.is_empty() && self.lossy.is_empty();
+                    // With losses about, this may be a later move than the wakeup's own. Where no
+                    // `sched_wakeup` ends the wakeup, a CPU that takes the task to itself may have pulled it.
+                    let is_told = self.shaky.is_empty()
+                        && self.lossy.is_empty()
+                        && (self.totals.has_wakeup || to != cpu);
                     self.settle(id, to, is_told);
                 } else {
                     self.count_move(Cause::Runnable, from, to);

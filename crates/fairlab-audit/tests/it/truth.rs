@@ -1,6 +1,8 @@
 //! The auditor against the simulator's own books. They share nothing but the events.
 
-use fairlab_audit::{Audit, AuditOptions, Auditor, Certainty, Found, Missed};
+use fairlab_audit::{
+    Audit, AuditOptions, Auditor, Certainty, Conflict, Contradiction, Found, Missed,
+};
 use fairlab_event::{EventKind, SchedEvent, SwitchState};
 use fairlab_sim as sim;
 use fairlab_topology::Machine;
@@ -117,6 +119,53 @@ pub fn lose(events: &[SchedEvent], percent: u64, seed: u64) -> Vec<SchedEvent> {
     kept
 }
 
+/// As `perf sched record` has it: `sched_waking` in place of `sched_wakeup`.
+fn without_wakeups(events: &[SchedEvent]) -> Vec<SchedEvent> {
+    let is_kept = |event: &&SchedEvent| !matches!(event.kind, EventKind::Wakeup { .. });
+    events.iter().filter(is_kept).copied().collect()
+}
+
+/// Where a wakeup went is told by the next switch and by the moves, too.
+#[test]
+fn verdicts_need_no_sched_wakeup_where_moves_are_recorded() {
+    let (mut unsure, mut all) = (0_u64, 0_u64);
+    for machine in machines() {
+        for load in LOADS {
+            let what = format!("{} CPUs, {load}", machine.cpus().len());
+            let (mut events, result) = simulate(&machine, "6.12", load);
+            let every = AuditOptions {
+                every_placement: true,
+                ..AuditOptions::default()
+            };
+            let truth = audit(&machine, &events, result.end, every.clone());
+            let truth: std::collections::BTreeSet<_> = truth
+                .placements
+                .every
+                .iter()
+                .map(|p| (p.time, p.task, p.cpu, p.found, p.missed))
+                .collect();
+            events.events = without_wakeups(&events.events);
+            let first_move = events.events.iter().find_map(|event| match event.kind {
+                EventKind::Migrate { .. } => Some(event.time),
+                _ => None,
+            });
+            let audit = audit(&machine, &events, result.end, every);
+            assert_eq!(audit.contradictions, 0, "{what}");
+            for p in &audit.placements.every {
+                let is_sure = p.certainty == Certainty::Sure;
+                let claim = (p.time, p.task, p.cpu, p.found, p.missed);
+                assert!(!is_sure || truth.contains(&claim), "{what}: {p:?}");
+                // Forks are told by `sched_wakeup_new` as ever.
+                let may_be_unsure = first_move.is_none_or(|first| p.time <= first);
+                unsure += u64::from(!is_sure && !may_be_unsure);
+                all += 1;
+            }
+        }
+    }
+    // Those that a CPU takes to itself: by the wakeup, or by a pull right after it.
+    assert!(unsure * 10 < all, "{unsure} of {all} verdicts are not sure");
+}
+
 #[test]
 fn with_events_lost_nothing_is_claimed_to_be_sure_that_is_not_true() {
     let (mut sure, mut all) = (0, 0);
@@ -135,8 +184,14 @@ fn with_events_lost_nothing_is_claimed_to_be_sure_that_is_not_true() {
                 .map(|p| (p.time, p.task, p.cpu, p.found, p.missed))
                 .collect();
             let complete = events.events.clone();
-            for percent in [1, 10] {
-                events.events = lose(&complete, percent, seed);
+            let without = without_wakeups(&complete);
+            for (complete, percent) in [
+                (&complete, 1),
+                (&complete, 10),
+                (&without, 1),
+                (&without, 10),
+            ] {
+                events.events = lose(complete, percent, seed);
                 let first = audit(&machine, &events, result.end, every.clone());
                 let again = AuditOptions {
                     losses: first.losses,
@@ -242,6 +297,54 @@ fn a_task_that_runs_without_a_switch_to_it_is_a_contradiction() {
     };
     // When the first one left is not known, so what it ran is not either.
     assert_eq!((running(first), running(second)), (Some(0), Some(4_000)));
+}
+
+/// `perf record` stops its CPUs one after the other. A task that turns up on a later one was moved meanwhile.
+#[test]
+fn a_task_that_goes_on_elsewhere_is_a_contradiction_only_if_its_cpu_does_too() {
+    let switch = |ns, cpu, prev, next| SchedEvent {
+        time: Timestamp(ns),
+        cpu: CpuId(cpu),
+        kind: EventKind::Switch {
+            prev,
+            prev_state: SwitchState::Sleeping,
+            next,
+        },
+    };
+    let (first, second) = (Some(TaskId(7)), Some(TaskId(8)));
+    let mut events = vec![
+        switch(10, 0, None, first),
+        switch(20, 1, None, second),
+        switch(90, 1, second, first),
+    ];
+    let judge = |events: &[SchedEvent]| {
+        let events = Events {
+            events: events.to_vec(),
+            allowed: Vec::new(),
+        };
+        audit(
+            &machines()[0],
+            &events,
+            Timestamp(200),
+            AuditOptions::default(),
+        )
+    };
+    let ended = judge(&events);
+    assert_eq!((ended.contradictions, ended.first_contradiction), (0, None));
+    // Nobody knows what the first CPU does after the task has left it.
+    assert_eq!(ended.cpus[0].1.unknown.0, 110);
+    events.push(switch(95, 0, None, second));
+    let missed = judge(&events);
+    assert_eq!(missed.contradictions, 1);
+    let expected = Contradiction {
+        time: Timestamp(90),
+        cpu: CpuId(1),
+        conflict: Conflict::Elsewhere {
+            task: TaskId(7),
+            on: CpuId(0),
+        },
+    };
+    assert_eq!(missed.first_contradiction, Some(expected));
 }
 
 #[test]

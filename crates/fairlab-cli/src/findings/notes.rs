@@ -1,5 +1,7 @@
 //! What a trace does not tell, and how much of the findings can be trusted.
 
+use fairlab::units::TaskId;
+use fairlab_audit::{Conflict, Contradiction};
 use fairlab_trace::Ledger;
 
 use super::Findings;
@@ -44,9 +46,38 @@ pub fn notes(findings: &Findings) -> Vec<String> {
              verdict is sure",
             findings.audit.contradictions
         ));
+        lines.extend(
+            findings
+                .audit
+                .first_contradiction
+                .map(|first| format!("the first of them, at {}", contradiction(findings, &first))),
+        );
     }
     for problem in ledger.problems().iter().take(3) {
         lines.push(problem.to_string());
     }
     lines
+}
+
+/// When, where and what.
+fn contradiction(findings: &Findings, found: &Contradiction) -> String {
+    let who = |task: Option<TaskId>| task.map_or("nobody".to_owned(), |task| findings.task(task));
+    let what = match found.conflict {
+        Conflict::Current { told, known } => {
+            format!("{} runs, where {} was before", who(told), who(known))
+        }
+        Conflict::Elsewhere { task, on } => format!(
+            "{} begins to run, and did not leave CPU {on} before",
+            findings.task(task)
+        ),
+        Conflict::Waited { task } => {
+            format!("{} stops, and was waiting before", findings.task(task))
+        }
+        Conflict::NoCpu { cpu } => format!("the machine has no CPU {cpu}"),
+    };
+    let (s, us) = (
+        found.time.0 / 1_000_000_000,
+        found.time.0 / 1_000 % 1_000_000,
+    );
+    format!("{s}.{us:06} on CPU {}: {what}", found.cpu)
 }
