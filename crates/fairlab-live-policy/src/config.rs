@@ -2,6 +2,8 @@
 
 use fairlab_kernel::Features;
 
+use crate::cores::Siblings;
+
 /// Words of 64 CPUs.
 pub const WORDS: usize = 16;
 /// CPU numbers.
@@ -92,6 +94,8 @@ pub struct Config {
     pub llc_span: [[u64; WORDS]; LLCS],
     /// The CPUs of each cluster.
     pub cluster_span: [[u64; WORDS]; CLUSTERS],
+    /// How threads of cores lie apart.
+    pub siblings: [Siblings; THREADS],
     /// What is known of each CPU.
     pub facts: [CpuFacts; CPUS],
     /// The switches of the policy. Last, since the shim does not know how many words they are.

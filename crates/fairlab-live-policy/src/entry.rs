@@ -15,10 +15,11 @@ use fairlab_policy::flips_after;
 
 use crate::clock::{QueueClock, TaskClock, weight_of_nice};
 use crate::config::Config;
+use crate::cores::find_idle_cores;
 use crate::place::{begin, search};
 use crate::request::{Answer, Request};
 use crate::search::Hits;
-use crate::spare::{Place, leaves_core, spare};
+use crate::spare::{Place, Queued, leaves_core, spare};
 
 /// See [`begin`].
 #[unsafe(no_mangle)]
@@ -42,6 +43,20 @@ pub extern "C" fn fairlab_search(
     hits: &mut Hits,
 ) {
     search(config, request, answer, hits);
+}
+
+/// See [`find_idle_cores`].
+#[unsafe(no_mangle)]
+#[inline(always)]
+pub extern "C" fn fairlab_idle_cores(config: &Config, request: &mut Request) {
+    find_idle_cores(config, request);
+}
+
+/// See [`Queued::place`].
+#[unsafe(no_mangle)]
+#[inline(always)]
+pub extern "C" fn fairlab_place_of(queued: &Queued) -> u32 {
+    queued.place() as u32
 }
 
 /// See [`spare`].

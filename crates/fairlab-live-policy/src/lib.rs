@@ -19,6 +19,7 @@
 
 mod clock;
 mod config;
+mod cores;
 #[cfg(feature = "entry")]
 mod entry;
 mod place;
@@ -29,7 +30,8 @@ mod wakeup;
 
 pub use clock::{QueueClock, TaskClock, VTIME_PER_NS_SHIFT, weight_of_nice};
 pub use config::{CLUSTERS, CPUS, Config, CpuFacts, LLCS, NO_THREAD, NONE, THREADS, WORDS};
+pub use cores::{Siblings, find_idle_cores};
 pub use place::place;
 pub use request::{Answer, Decision, Request, WakeKind};
 pub use search::Hits;
-pub use spare::{PATIENCE_NS, Place, is_crowded, leaves_core, spare};
+pub use spare::{PATIENCE_NS, Place, Queued, is_crowded, leaves_core, spare};

@@ -20,6 +20,42 @@ pub enum Place {
     Shares = 2,
 }
 
+/// How a task came to be queued.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Queued {
+    /// It ran, and is runnable still; else it woke, is new, or was changed.
+    pub ran: bool,
+    /// Nothing else is there for its CPU.
+    pub is_last: bool,
+    /// Something that goes before it was queued while it ran: a task that woke and is due earlier, or the
+    /// kernel's own work on this CPU.
+    pub makes_way: bool,
+    /// Its CPU has taken another task from a queue.
+    pub gave_way: bool,
+    /// How many tasks wait in its queue.
+    pub waiting: u32,
+}
+
+impl Queued {
+    /// What the task has where it is.
+    ///
+    /// One that ran and whose place no task from a queue has was put off by what never was in one: the kernel's
+    /// own work on this CPU, or a class above (the watchdog of each CPU, every four seconds). That is brief, as most
+    /// that wake are. A task that came by a queue may stay for long. Where more wait than one, nothing is brief.
+    #[inline(always)]
+    #[must_use]
+    pub const fn place(&self) -> Place {
+        if self.is_last {
+            Place::Shares
+        } else if self.ran && (self.makes_way || !self.gave_way) && self.waiting <= 1 {
+            Place::WaitsBriefly
+        } else {
+            Place::Waits
+        }
+    }
+}
+
 #[cfg(feature = "entry")]
 impl Place {
     /// By number, as the shim gives it.

@@ -27,14 +27,6 @@ static __inline void copy_idle(struct request *request, struct task_struct *p)
 	copy_mask(request->allowed, p->cpus_ptr);
 }
 
-static __inline void copy_idle_cores(struct request *request)
-{
-	const struct cpumask *cores = scx_bpf_get_idle_smtmask();
-
-	copy_mask(request->idle_core, cores);
-	scx_bpf_put_idle_cpumask(cores);
-}
-
 /* How far two CPUs are apart, in the order of fairlab_topology::Distance. */
 static __inline u32 distance(u32 from, u32 to)
 {
@@ -51,6 +43,18 @@ static __inline u32 distance(u32 from, u32 to)
 	return here->node == there->node ? 4 : 5;
 }
 
+/* What was idle at the chosen CPU: nothing, its thread, or its whole core. */
+static __inline u32 found(struct request *request, struct answer *answer)
+{
+	u32 cpu = answer->cpu;
+
+	if (!answer->is_idle)
+		return 0;
+	if (!config.has_smt)
+		return 2;
+	return 1 + ((request->idle_core[(cpu >> 6) & (WORDS - 1)] >> (cpu & 63)) & 1);
+}
+
 /* The question where a task that is on this CPU would be better off. */
 static __inline struct request *ask_about(struct task_struct *p, u32 cpu)
 {
@@ -63,7 +67,7 @@ static __inline struct request *ask_about(struct task_struct *p, u32 cpu)
 	request = &mine->decision.request;
 	request->prev_cpu = cpu;
 	copy_idle(request, p);
-	copy_idle_cores(request);
+	fairlab_idle_cores(&config, request);
 	return request;
 }
 

@@ -92,6 +92,9 @@ struct scx_exit_info {
 	const char *reason;
 	char *msg;
 };
+struct pcpu_hot {
+	int preempt_count;
+};
 struct scx_init_task_args {
 	bool fork;
 };
@@ -136,7 +139,6 @@ struct task_struct *scx_bpf_dsq_peek(u64 dsq_id) __ksym __weak;
 s32 scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym __weak;
 void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym __weak;
 const struct cpumask *scx_bpf_get_idle_cpumask(void) __ksym __weak;
-const struct cpumask *scx_bpf_get_idle_smtmask(void) __ksym __weak;
 void scx_bpf_put_idle_cpumask(const struct cpumask *idle_mask) __ksym __weak;
 bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym __weak;
 s32 scx_bpf_pick_idle_cpu(const cpumask_t *cpus_allowed, u64 flags) __ksym __weak;
@@ -144,8 +146,9 @@ s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym __weak;
 u64 scx_bpf_now(void) __ksym __weak;
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
 
-/* Where x86 counts in which contexts a CPU is; other architectures and older kernels keep it elsewhere. */
+/* Where x86 counts in which contexts a CPU is: on its own, or from 6.2 to 6.14 beside what else is used often. */
 extern const int __preempt_count __ksym __weak;
+extern const struct pcpu_hot pcpu_hot __ksym __weak;
 
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
@@ -183,15 +186,22 @@ void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym __weak;
 		*started __attribute__((unused)) = (bpf_iter_num_new(&it, 0, count), &it);         \
 	for (int *next, i; (next = bpf_iter_num_next(&it)) && (i = *next, true);)
 
+/* In which contexts this CPU is, as the kernel counts them; less than 0 where that cannot be told. */
+static __inline s64 preempt_count(void)
+{
+	if (&__preempt_count)
+		return *(const u32 *)bpf_this_cpu_ptr(&__preempt_count);
+	if (&pcpu_hot)
+		return (u32)((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+	return -1;
+}
+
 /* Is this an interrupt, hard or soft, and not the task? No, where that cannot be told. */
 static __inline bool in_interrupt(void)
 {
-	const int *count;
+	s64 count = preempt_count();
 
-	if (!&__preempt_count)
-		return false;
-	count = bpf_this_cpu_ptr(&__preempt_count);
-	return *count & 0x00ff0100;
+	return count >= 0 && count & 0x00ff0100;
 }
 
 #endif

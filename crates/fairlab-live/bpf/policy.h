@@ -17,11 +17,17 @@ struct cpu_facts {
 	u16 threads[8];
 };
 
+struct siblings {
+	u32 distance, reserved;
+	u64 above[WORDS];
+};
+
 struct config {
 	u64 slice_ns, hz;
 	u32 words, cpus, queues, has_smt, has_clusters, record_every, lost_thread, counts_details;
 	u64 llc_span[LLCS][WORDS];
 	u64 cluster_span[CLUSTERS][WORDS];
+	struct siblings siblings[8];
 	struct cpu_facts facts[CPUS];
 	/* The policy's switches; it knows how many words they are. */
 	u64 features[8];
@@ -31,6 +37,12 @@ enum { WAKEUP = 1, SYNC = 2, BY_KTHREAD = 4, INTERRUPT = 8, SELF = 16, DECAYED =
 
 /* What a task has where it is, as the policy is told. */
 enum { WAITS, WAITS_BRIEFLY, SHARES };
+
+/* How a task came to be queued. */
+struct queued {
+	bool ran, is_last, makes_way, gave_way;
+	u32 waiting;
+};
 
 struct request {
 	u32 this_cpu, prev_cpu, recent_cpu, kind, waker_flips, wakee_flips, nr_running, thread;
@@ -67,6 +79,8 @@ void fairlab_place(struct config *config, struct request *request, struct answer
 		   struct hits *hits);
 void fairlab_search(struct config *config, struct request *request, struct answer *answer,
 		    struct hits *hits);
+void fairlab_idle_cores(struct config *config, struct request *request);
+u32 fairlab_place_of(struct queued *queued);
 u32 fairlab_spare(struct config *config, struct request *request, u32 place);
 bool fairlab_leaves_core(struct config *config, struct request *request, u64 *since, u64 now);
 void fairlab_record_wakee(struct config *config, struct wakes *wakes, u64 jiffies, u32 thread);

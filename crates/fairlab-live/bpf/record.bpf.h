@@ -339,7 +339,7 @@ int fairlab_begins(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0], *cur = bpf_get_current_task_btf();
 	struct open_decision *open = open_decision();
-	const int *preempt = &__preempt_count ? bpf_this_cpu_ptr(&__preempt_count) : NULL;
+	s64 preempt = preempt_count();
 	u32 flags = ctx[2];
 	struct part_end *part;
 	struct rq *rq;
@@ -361,8 +361,8 @@ int fairlab_begins(u64 *ctx)
 	part->values[1] = bpf_jiffies64();
 	part->values[2] = (u32)ctx[1];
 	part->values[3] = flags;
-	part->values[4] = preempt ? (u32)*preempt : 0;
-	part->values[5] = preempt != NULL;
+	part->values[4] = preempt < 0 ? 0 : preempt;
+	part->values[5] = preempt >= 0;
 	part->values[6] = cur->last_wakee == p;
 	part->values[7] = p->last_wakee == cur;
 	part->values[8] = 0;

@@ -71,27 +71,6 @@ static __inline void read_idle(u64 *idle)
 	}
 }
 
-static __inline void read_idle_cores(struct request *request)
-{
-#pragma unroll
-	for (int i = 0; i < WORDS; i++)
-		request->idle_core[i] = 0;
-	each_of(cpu, config.cpus)
-	{
-		struct cpu_facts *facts = facts_of(cpu);
-		bool whole = true;
-
-		for (int i = 0; i < 8; i++) {
-			u32 thread = facts->threads[i];
-
-			if (thread < config.cpus)
-				whole &= request->idle[(thread >> 6) & (WORDS - 1)] >> (thread & 63);
-		}
-		if (whole)
-			request->idle_core[(cpu >> 6) & (WORDS - 1)] |= 1ULL << (cpu & 63);
-	}
-}
-
 SEC("fentry/select_task_rq_fair")
 int fairlab_ask(u64 *ctx)
 {
@@ -146,7 +125,7 @@ int fairlab_ask(u64 *ctx)
 	if (rq)
 		request->prev_load = rq->cfs.avg.load_avg;
 	read_idle(request->idle);
-	read_idle_cores(request);
+	fairlab_idle_cores(&config, request);
 #pragma unroll
 	for (int i = 0; i < WORDS; i++)
 		request->allowed[i] = i < config.words ? ((const u64 *)allowed)[i] : 0;

@@ -75,14 +75,19 @@ s32 fairlab_select_cpu(u64 *ctx)
 	fairlab_place(&config, request, answer, &mine->hits);
 	if (mine->hits.target != NONE) {
 		if (config.has_smt)
-			copy_idle_cores(request);
+			fairlab_idle_cores(&config, request);
 		fairlab_search(&config, request, answer, &mine->hits);
 	}
 
 	counts->asked++;
 	counts->reasons[answer->reason & (REASONS - 1)]++;
-	if (config.counts_details)
+	if (config.counts_details) {
 		counts->placed[distance(prev, answer->cpu)]++;
+		/* Idle cores are read for a search only. */
+		if (config.has_smt && mine->hits.target == NONE)
+			fairlab_idle_cores(&config, request);
+		counts->found[found(request, answer)]++;
+	}
 	if (answer->recent_cpu != NONE)
 		task->recent_cpu = answer->recent_cpu;
 	if (config.record_every && counts->asked % config.record_every == 0 &&
@@ -126,10 +131,11 @@ int fairlab_enqueue(u64 *ctx)
 	u64 flags = ctx[1], queue;
 	struct task_state *task = state_of(p);
 	u32 cpu = scx_bpf_task_cpu(p);
-	bool is_last = flags & SCX_ENQ_LAST, free = can_move(p), stays = !free;
+	struct queued how = { .is_last = flags & SCX_ENQ_LAST };
+	bool free = can_move(p), stays = !free;
 	struct stats *counts = my_stats();
 	struct cpu_state *state = cpu_of(cpu);
-	u32 place = is_last ? SHARES : WAITS;
+	u32 place;
 
 	if (config.lost_thread && p->pid == config.lost_thread)
 		return 0;
@@ -138,25 +144,23 @@ int fairlab_enqueue(u64 *ctx)
 		return 0;
 	}
 	book(task, cpu);
-	/*
-	 * Put off by one that will be brief, as most that wake are, it goes on here when that has run; unless
-	 * there are more that wait.
-	 */
-	if (!(flags & (SCX_ENQ_WAKEUP | SCX_ENQ_LAST)) && state->makes_way &&
-	    scx_bpf_dsq_nr_queued(task->queue) <= 1) {
-		place = WAITS_BRIEFLY;
-		stays = true;
-	}
+	how.ran = p == bpf_get_current_task_btf();
+	how.makes_way = state->makes_way;
+	how.gave_way = state->gave_way;
+	how.waiting = scx_bpf_dsq_nr_queued(task->queue);
+	place = fairlab_place_of(&how);
+	/* Put off for a short while, it goes on here. */
+	stays |= place == WAITS_BRIEFLY;
 	/* The last of its CPU goes on there, unless it shares the core while a whole one idles. */
-	if (free && send_away(p, cpu, place, is_last ? 0 : flags)) {
-		if (is_last)
+	if (free && send_away(p, cpu, place, how.is_last ? 0 : flags)) {
+		if (how.is_last)
 			counts->spread++;
 		else
 			counts->relieved++;
 		task->crowded_since = 0;
 		return 0;
 	}
-	if (is_last) {
+	if (how.is_last) {
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, config.slice_ns, 0);
 		return 0;
 	}
@@ -227,14 +231,17 @@ int fairlab_dispatch(u64 *ctx)
 		}
 	}
 	if ((has_first && scx_bpf_dsq_move_to_local(first)) ||
-	    (has_second && scx_bpf_dsq_move_to_local(second)))
+	    (has_second && scx_bpf_dsq_move_to_local(second))) {
+		state->gave_way = true;
 		return 0;
+	}
 	for (u32 i = 1; i < LLCS; i++) {
 		if (i >= config.queues)
 			break;
 		if (++queue >= config.queues)
 			queue = 0;
 		if (scx_bpf_dsq_move_to_local(queue)) {
+			state->gave_way = true;
 			COUNT(stolen);
 			return 0;
 		}
@@ -285,6 +292,7 @@ int fairlab_running(u64 *ctx)
 	if (state) {
 		state->deadline = task->clock.deadline;
 		state->makes_way = false;
+		state->gave_way = false;
 	}
 	return 0;
 }

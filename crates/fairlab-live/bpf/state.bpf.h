@@ -8,7 +8,8 @@
 /* Read-only once loaded. Not const, so that no compiler takes its zeroes for final. */
 struct config config SEC(".rodata.config");
 
-enum { PINNED = 1 << 16, LATENCIES = 32, REASONS = 64, DISTANCES = 6, LENGTHS = 16 };
+enum { PINNED = 1 << 16, LATENCIES = 32, REASONS = 64, DISTANCES = 6, FOUND = 3,
+       LENGTHS = 16 };
 /* Ticks look for a better core only where slices are so long that their ends come too rarely. */
 #define LONG_SLICE_NS 20000000ULL
 
@@ -52,7 +53,8 @@ struct cpu_state {
 	u32 makes_way;
 	/* May there be tasks in its own queue? Written under the lock of its runqueue. */
 	u32 has_own;
-	u32 reserved;
+	/* Has one from a queue been taken, and not run yet? */
+	u32 gave_way;
 };
 
 struct {
@@ -89,7 +91,7 @@ struct {
 struct stats {
 	u64 reasons[REASONS];
 	u64 latencies[LATENCIES];
-	u64 placed[DISTANCES], moved[DISTANCES];
+	u64 placed[DISTANCES], moved[DISTANCES], found[FOUND];
 	u64 lengths[LENGTHS];
 	u64 asked, lost_races, unrecorded;
 	u64 direct, queued, pinned, kthreads, stolen, preempted, kept, relieved, spread;

@@ -1,7 +1,9 @@
 //! From a machine and a kernel's rules to what the BPF program reads.
 
 use fairlab_kernel::Kernel;
-use fairlab_live_policy::{CLUSTERS, CPUS, Config, CpuFacts, LLCS, NO_THREAD, THREADS, WORDS};
+use fairlab_live_policy::{
+    CLUSTERS, CPUS, Config, CpuFacts, LLCS, NO_THREAD, Siblings, THREADS, WORDS,
+};
 use fairlab_topology::Domains;
 use fairlab_topology::domains::DomainFlags;
 use fairlab_units::{CpuId, CpuMask};
@@ -47,6 +49,7 @@ pub fn config(
         counts_details: u32::from(settings.counts_details),
         llc_span: [[0; WORDS]; LLCS],
         cluster_span: [[0; WORDS]; CLUSTERS],
+        siblings: [Siblings::NONE; THREADS],
         facts: [CpuFacts::UNKNOWN; CPUS],
         features: kernel.features,
     });
@@ -88,6 +91,7 @@ pub fn config(
     too_many("clusters", clusters.0.len(), CLUSTERS)?;
     llcs.write(&mut config.llc_span);
     clusters.write(&mut config.cluster_span);
+    lay_apart(&mut config)?;
     config.queues = (llcs.0.len() as u32).max(1);
     Ok(config)
 }
@@ -122,6 +126,36 @@ fn numbers_of(threads: &CpuMask) -> Result<[u16; THREADS], LiveError> {
         *number = thread.0 as u16;
     }
     Ok(numbers)
+}
+
+/// Writes down how threads of cores lie apart.
+fn lay_apart(config: &mut Config) -> Result<(), LiveError> {
+    let mut rows: Vec<Siblings> = Vec::new();
+    for cpu in 0..config.cpus {
+        let threads = config.of(cpu).threads;
+        let above = threads.iter().take_while(|thread| **thread != NO_THREAD);
+        for distance in above.filter_map(|thread| u32::from(*thread).checked_sub(cpu)) {
+            if distance == 0 {
+                continue;
+            }
+            let row = match rows.iter().position(|row| row.distance == distance) {
+                Some(row) => row,
+                None => {
+                    rows.push(Siblings {
+                        distance,
+                        ..Siblings::NONE
+                    });
+                    rows.len() - 1
+                }
+            };
+            rows[row].above[cpu as usize / 64] |= 1 << (cpu % 64);
+        }
+    }
+    too_many("distances between threads of a core", rows.len(), THREADS)?;
+    for (row, found) in config.siblings.iter_mut().zip(rows) {
+        *row = found;
+    }
+    Ok(())
 }
 
 fn too_many(what: &'static str, number: usize, room: usize) -> Result<(), LiveError> {

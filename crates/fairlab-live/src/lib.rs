@@ -59,7 +59,7 @@ pub use run::{domains_here, run};
 pub use session::{Checked, Session};
 #[cfg(feature = "live")]
 pub use shadow::{Explained, Seen, Shadow, ShadowCounts, run_shadow};
-pub use stats::{DISTANCES, LATENCIES, LENGTHS, REASONS, Stats, quantile};
+pub use stats::{DISTANCES, FOUND, LATENCIES, LENGTHS, REASONS, Stats, quantile};
 pub use status::{NAME, Status, is_root};
 #[cfg(feature = "live")]
 pub use sys::set_idle_policy;

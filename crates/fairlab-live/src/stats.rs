@@ -6,6 +6,8 @@ pub const REASONS: usize = 64;
 pub const LATENCIES: usize = 32;
 /// Distances between CPUs, in the order of `fairlab_topology::Distance::ALL`.
 pub const DISTANCES: usize = 6;
+/// What was idle at a chosen CPU: nothing, its thread only, its whole core.
+pub const FOUND: usize = 3;
 /// Buckets of queue lengths: bucket `n` holds `2^n` to `2^(n+1) - 1` tasks.
 pub const LENGTHS: usize = 16;
 
@@ -65,6 +67,7 @@ counts! {
         latencies LATENCIES "Waits from becoming runnable to running, by power of two, ns."
         placed    DISTANCES "Decisions by the distance from the previous CPU."
         moved     DISTANCES "Starts on another CPU than the last, by distance; the first is always 0."
+        found     FOUND     "Decisions by what was idle at the chosen CPU: nothing, its thread only, its whole core."
         lengths   LENGTHS   "Queues as tasks found them, the task included, by power of two."
     }
     single {

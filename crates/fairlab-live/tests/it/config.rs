@@ -68,3 +68,25 @@ fn a_machine_that_is_too_big_is_refused() {
         "this machine has 1200 CPU numbers, and the program has room for 1024"
     );
 }
+
+#[test]
+fn threads_of_cores_lie_as_far_apart_as_the_machine_says() {
+    let distances = |machine: &str| -> Vec<(u32, u32)> {
+        let config = of(machine).unwrap();
+        let rows = config.siblings.iter().take_while(|row| row.distance != 0);
+        rows.map(|row| {
+            (
+                row.distance,
+                row.above.iter().map(|word| word.count_ones()).sum(),
+            )
+        })
+        .collect()
+    };
+    assert_eq!(distances("1s:4c:1t"), []);
+    assert_eq!(distances("2s:4c:2t"), [(8, 8)], "half the machine");
+    assert_eq!(
+        distances("2s:2c:4t"),
+        [(4, 12), (8, 8), (12, 4)],
+        "each thread with those above it"
+    );
+}

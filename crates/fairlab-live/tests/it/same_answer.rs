@@ -2,7 +2,7 @@
 
 use fairlab_kernel::{Feature, Kernel, Release};
 use fairlab_live::config;
-use fairlab_live_policy::{Request, WakeKind, place};
+use fairlab_live_policy::{Request, WORDS, WakeKind, find_idle_cores, place};
 use fairlab_machines::{LoadOptions, load};
 use fairlab_policy::{
     Context, IdleMasks, MachineView, Reason, Scratch, Signals, TaskView, WakeFlags,
@@ -106,8 +106,8 @@ fn task<'a>(id: TaskId, cpu: u32, allowed: &'a CpuMask, flips: u32) -> TaskView<
     }
 }
 
-fn bits_of(mask: &CpuMask) -> [u64; fairlab_live_policy::WORDS] {
-    let mut words = [0; fairlab_live_policy::WORDS];
+fn bits_of(mask: &CpuMask) -> [u64; WORDS] {
+    let mut words = [0; WORDS];
     for (word, bits) in words.iter_mut().zip(mask.words()) {
         *word = *bits;
     }
@@ -252,5 +252,40 @@ fn switches_change_both_alike() {
         let mut kernel = Kernel::of(Release::V7_2);
         kernel.features = kernel.features.with(feature, false);
         check("1s:4k:2c:2t", &kernel);
+    }
+}
+
+#[test]
+fn idle_cores_follow_from_idle_cpus() {
+    let kernel = Kernel::of(Release::V7_2);
+    // Siblings that are neighbours in one word, that lie in different words at a distance that is no multiple of a
+    // word, that fill the machine, and cores of four threads.
+    for machine in [
+        "1s:2c:2t",
+        "2s:4c:2t",
+        "2s:20c:2t",
+        "2s:35c:2t",
+        "4s:128c:2t",
+        "1s:2l:4c:4t",
+    ] {
+        let loaded = load(machine, &LoadOptions::default()).unwrap();
+        let domains = build(&loaded, &kernel, &BuildOptions::default()).unwrap();
+        let config = config(&domains, &kernel, SETTINGS).unwrap();
+        let mut rng = Rng::new(11);
+        let mut some = 0;
+        for _ in 0..500 {
+            let wanted = request(&mut rng, &domains);
+            let mut found = Request {
+                idle_core: [u64::MAX; WORDS],
+                ..wanted
+            };
+            for words in config.words as usize..WORDS {
+                found.idle_core[words] = 0;
+            }
+            find_idle_cores(&config, &mut found);
+            assert_eq!(found, wanted, "{machine}");
+            some += u32::from(wanted.idle_core != [0; WORDS] && wanted.idle_core != wanted.idle);
+        }
+        assert!(some > 50, "{machine}: {some} with some idle cores");
     }
 }

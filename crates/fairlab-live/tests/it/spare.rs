@@ -1,6 +1,8 @@
 //! Where a task goes that would wait, or shares its core.
 
-use fairlab_live_policy::{Config, NONE, PATIENCE_NS, Place, Request, WORDS, leaves_core, spare};
+use fairlab_live_policy::{
+    Config, NONE, PATIENCE_NS, Place, Queued, Request, WORDS, find_idle_cores, leaves_core, spare,
+};
 
 use crate::config::{SETTINGS, of};
 
@@ -26,12 +28,7 @@ fn request(config: &Config, here: u32, idle: &[u32]) -> Request {
     for cpu in idle {
         request.idle[0] |= 1 << cpu;
     }
-    for cpu in idle {
-        let whole = config.thread_of(*cpu, |thread| request.idle[0] >> thread & 1 == 0);
-        if whole.is_none() {
-            request.idle_core[0] |= 1 << cpu;
-        }
-    }
+    find_idle_cores(config, &mut request);
     request
 }
 
@@ -89,6 +86,44 @@ fn a_task_that_is_put_off_for_a_short_while_leaves_for_its_sibling_or_an_idle_co
     assert_eq!(ask(&[4, 1]), 4);
     assert_eq!(ask(&[1, 5]), 1);
     assert_eq!(ask(&[3, 7]), NONE, "an idle core of another cache");
+}
+
+#[test]
+fn a_task_is_put_off_for_long_only_by_one_from_a_queue() {
+    let ran = Queued {
+        ran: true,
+        ..Queued::default()
+    };
+    let gave_way = Queued {
+        gave_way: true,
+        ..ran
+    };
+    for (queued, place) in [
+        // It woke, or is new: nobody knows for how long those before it will run.
+        (Queued::default(), Place::Waits),
+        // Its slice ended as a class above took the CPU, or the kernel's own work did: neither came by a queue.
+        (ran, Place::WaitsBriefly),
+        (gave_way, Place::Waits),
+        // What took its place woke meanwhile, and was due earlier.
+        (
+            Queued {
+                makes_way: true,
+                ..gave_way
+            },
+            Place::WaitsBriefly,
+        ),
+        (Queued { waiting: 1, ..ran }, Place::WaitsBriefly),
+        (Queued { waiting: 2, ..ran }, Place::Waits),
+        (
+            Queued {
+                is_last: true,
+                ..ran
+            },
+            Place::Shares,
+        ),
+    ] {
+        assert_eq!(queued.place(), place, "{queued:?}");
+    }
 }
 
 #[test]

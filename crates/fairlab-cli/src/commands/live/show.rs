@@ -12,6 +12,13 @@ use serde_json::{Map, Value, json};
 /// The program that decides where a task goes, as far as the kernel keeps its name.
 const DECIDES: &str = "fairlab_select_";
 
+/// What was idle at a chosen CPU, in the order of [`Stats::found`]: for people and as a key.
+const FOUND: [(&str, &str); fairlab_live::FOUND] = [
+    ("no idle CPU", "none"),
+    ("idle CPU of a busy core", "idle_cpu"),
+    ("idle core", "idle_core"),
+];
+
 /// One line about the last interval; waits are counted with `--stats` only.
 pub fn line(since: &Stats, seconds: u64) -> String {
     let placed = format!(
@@ -44,16 +51,35 @@ pub fn block(
     cost: Option<u64>,
 ) -> std::io::Result<()> {
     writeln!(out, "{}", line(since, seconds))?;
-    if let Some(ns) = cost {
-        writeln!(out, "  a decision took {ns} ns in the mean")?;
-    }
-    by_distance(out, "placed at", &since.placed)?;
-    by_distance(out, "moved to", &since.moved)?;
+    let by_reason = reasons(since).map(|(reason, count)| (reason.name().to_owned(), count));
+    listed(out, "decided by", by_reason)?;
+    details(out, since, cost)
+}
+
+/// What is counted with `--stats` only.
+fn details(out: &mut impl Write, stats: &Stats, cost: Option<u64>) -> std::io::Result<()> {
+    let found = FOUND.iter().zip(stats.found);
+    listed(
+        out,
+        "found",
+        found.map(|((name, _), count)| ((*name).to_owned(), count)),
+    )?;
+    by_distance(out, "placed at", &stats.placed)?;
+    by_distance(out, "moved to", &stats.moved)?;
     let steps = |n: usize| format!("{}+", 1u64 << n);
-    by_bucket(out, "queued behind, itself included", &since.lengths, steps)?;
-    by_bucket(out, "waited, us", &since.latencies, |n| {
-        format!("{}+", (1u64 << n) / 1000)
-    })
+    by_bucket(
+        out,
+        "tasks in the queue, itself included",
+        &stats.lengths,
+        steps,
+    )?;
+    by_bucket(out, "waited, us", &stats.latencies, |n| {
+        format!("{}+", (1u64 << n) as f64 / 1000.0)
+    })?;
+    if let Some(ns) = cost {
+        writeln!(out, "  cost of a decision: {ns} ns in the mean")?;
+    }
+    Ok(())
 }
 
 fn by_distance(out: &mut impl Write, what: &str, counts: &[u64]) -> std::io::Result<()> {
@@ -118,11 +144,7 @@ pub fn table(
         writeln!(out, "{count:>12}  {sentence}")?;
     }
     writeln!(out)?;
-    if let Some(ns) = cost {
-        writeln!(out, "  a decision took {ns} ns in the mean")?;
-    }
-    by_distance(out, "placed at", &stats.placed)?;
-    by_distance(out, "moved to", &stats.moved)?;
+    details(out, stats, cost)?;
     if checked.decisions > 0 {
         writeln!(
             out,
@@ -148,10 +170,16 @@ pub fn summary(stats: &Stats, checked: &Checked, cost: Option<u64>, elapsed: Dur
         let pairs = pairs.map(|(distance, count)| (distance.key().to_owned(), json!(count)));
         pairs.collect()
     };
+    let found: Map<String, Value> = FOUND
+        .iter()
+        .zip(stats.found)
+        .map(|((_, key), count)| ((*key).to_owned(), json!(count)))
+        .collect();
     json!({
         "seconds": elapsed.as_secs(),
         "reasons": by_reason,
         "counts": counts,
+        "found": found,
         "placed_by_distance": distances(&stats.placed),
         "moved_by_distance": distances(&stats.moved),
         "waits_by_power_of_two_ns": stats.latencies,
