@@ -36,6 +36,16 @@ pub struct Ended {
     pub message: String,
 }
 
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.reason)?;
+        if self.message.is_empty() {
+            return Ok(());
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
 impl Ended {
     /// Does the kernel ask for a new start, because CPUs came or went
     /// (`SCX_ECODE_ACT_RESTART`)?

@@ -7,8 +7,11 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum LiveError {
     /// Not root.
-    #[error("taking over scheduling needs root; run it with sudo")]
-    NotRoot,
+    #[error("{what} needs root; run it with sudo")]
+    NotRoot {
+        /// What was asked for.
+        what: &'static str,
+    },
     /// The kernel is older than sched_ext.
     #[error("this kernel is {release}; sched_ext is in Linux 6.12 and newer; boot a newer kernel")]
     TooOld {

@@ -54,7 +54,7 @@ pub use program::{Program, VERIFIED_LIMIT};
 #[cfg(feature = "live")]
 pub use record::{Recorder, Recording, record_decisions};
 #[cfg(feature = "live")]
-pub use run::{domains_here, run};
+pub use run::{Until, domains_here, run};
 #[cfg(feature = "live")]
 pub use session::{Checked, Session};
 #[cfg(feature = "live")]

@@ -18,6 +18,23 @@ use crate::status::{Status, is_root};
 /// How often a run looks whether it is to end.
 pub(crate) const STEP: Duration = Duration::from_millis(50);
 
+/// When a run is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Until<'a> {
+    /// Set by whoever wants it to end.
+    pub stop: &'a AtomicBool,
+    /// For how long it lasts at most, once it has begun: loading programs takes a while.
+    pub length: Option<Duration>,
+}
+
+impl Until<'_> {
+    /// Is a run over that began at `start`?
+    pub(crate) fn is_over(&self, start: Instant) -> bool {
+        self.stop.load(Ordering::Relaxed)
+            || self.length.is_some_and(|length| start.elapsed() >= length)
+    }
+}
+
 /// The domains of this machine under the rules of `options`.
 ///
 /// # Errors
@@ -33,7 +50,7 @@ pub fn domains_here(options: &Options) -> Result<Domains, LiveError> {
         .map_err(|error| failed(error.to_string()))
 }
 
-/// Schedules this machine until `stop` is set or the kernel takes scheduling back. Calls `report` each
+/// Schedules this machine until that is over or the kernel takes scheduling back. Calls `report` each
 /// `interval`, and once at the end. When CPUs come or go the kernel ends the scheduler, and it is
 /// started anew for the machine as it is then.
 ///
@@ -41,18 +58,20 @@ pub fn domains_here(options: &Options) -> Result<Domains, LiveError> {
 /// When it cannot start.
 pub fn run(
     options: &Options,
-    stop: &AtomicBool,
+    until: Until<'_>,
     interval: Duration,
     mut report: impl FnMut(&Session) -> Result<(), LiveError>,
 ) -> Result<Option<Ended>, LiveError> {
     Status::read(Path::new("/")).check(is_root())?;
     let only = options.only_cgroup.as_deref();
     let mut members = only.map(Members::of).transpose()?;
+    let mut begun = None;
     loop {
         let mut session = Session::start(&domains_here(options)?, options)?;
+        let begun = *begun.get_or_insert_with(Instant::now);
         let mut next = Instant::now() + interval;
         let ended = loop {
-            if stop.load(Ordering::Relaxed) {
+            if until.is_over(begun) {
                 report(&session)?;
                 return session.stop();
             }

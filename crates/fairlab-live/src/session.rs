@@ -10,6 +10,7 @@
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use fairlab_live_policy::{Config, Decision, place};
 use fairlab_topology::Domains;
@@ -36,6 +37,19 @@ pub struct Checked {
     pub first_difference: Option<String>,
 }
 
+impl Checked {
+    /// With what another session found.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let first = self.first_difference.as_ref();
+        Self {
+            decisions: self.decisions + other.decisions,
+            different: self.different + other.different,
+            first_difference: first.or(other.first_difference.as_ref()).cloned(),
+        }
+    }
+}
+
 /// The scheduler while it runs. Dropping it gives scheduling back.
 pub struct Session {
     // Order matters: the link goes before what it refers to.
@@ -44,6 +58,7 @@ pub struct Session {
     checked: Rc<RefCell<Checked>>,
     object: Object,
     config: Rc<Config>,
+    started: Instant,
     // The kernel counts run times for as long as this is open.
     _cost: Option<OwnedFd>,
 }
@@ -79,12 +94,19 @@ impl Session {
             checked,
             object,
             config,
+            started: Instant::now(),
             _cost: if options.count_cost {
                 count_run_times()
             } else {
                 None
             },
         })
+    }
+
+    /// For how long it has run.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        self.started.elapsed()
     }
 
     /// What the program was told about the machine.

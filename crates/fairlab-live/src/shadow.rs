@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+
 use std::time::{Duration, Instant};
 
 use fairlab_live_policy::Config;
@@ -17,7 +17,7 @@ use crate::config::config;
 use crate::difference::{Difference, Why};
 use crate::error::LiveError;
 use crate::object::{Options, Part, configure, load, map_of, open, ring_of, select, step};
-use crate::run::{STEP, domains_here};
+use crate::run::{STEP, Until, domains_here};
 use crate::stats::REASONS;
 use crate::status::{Status, is_root};
 use crate::sys::from_bytes;
@@ -151,14 +151,15 @@ impl Shadow {
 /// When it cannot start.
 pub fn run_shadow(
     options: &Options,
-    stop: &AtomicBool,
+    until: Until<'_>,
     interval: Duration,
     mut report: impl FnMut(&Seen) -> Result<(), LiveError>,
 ) -> Result<(), LiveError> {
     Status::read(Path::new("/")).check_shadow(is_root())?;
     let shadow = Shadow::start(&domains_here(options)?, options)?;
-    let mut next = Instant::now() + interval;
-    while !stop.load(Ordering::Relaxed) {
+    let begun = Instant::now();
+    let mut next = begun + interval;
+    while !until.is_over(begun) {
         std::thread::sleep(STEP);
         step("read the differences", shadow.ring.consume())?;
         if Instant::now() >= next {

@@ -80,7 +80,9 @@ impl Status {
         if is_root {
             return Ok(());
         }
-        Err(LiveError::NotRoot)
+        Err(LiveError::NotRoot {
+            what: "watching the kernel's placements",
+        })
     }
 
     /// Can a scheduler be loaded here?
@@ -100,7 +102,9 @@ impl Status {
             return Err(LiveError::NoBtf { release });
         }
         if !is_root {
-            return Err(LiveError::NotRoot);
+            return Err(LiveError::NotRoot {
+                what: "taking over scheduling",
+            });
         }
         if state != "disabled" {
             let name = self.scheduler.clone();

@@ -6,17 +6,22 @@ const PROGRAM: u32 = 0o100_755;
 const FILE: u32 = 0o100_644;
 const CHARACTERS: u32 = 0o020_600;
 
-/// An archive with `program` as `/init`, the folders that it mounts on, a console, and a BPF object in
-/// place of the one in the program, if any.
-pub fn with_init(program: &[u8], object: Option<&[u8]>) -> Vec<u8> {
+/// An archive with `init` as `/init`, the folders that it mounts on, a console, and further files (name,
+/// content), of which those in `bin` are programs.
+pub fn with_init(init: &[u8], files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut archive = Archive::default();
-    for folder in ["dev", "proc", "sys", "tmp"] {
+    for folder in ["bin", "dev", "proc", "sys", "tmp"] {
         archive.add(folder, FOLDER, (0, 0), &[]);
     }
     archive.add("dev/console", CHARACTERS, (5, 1), &[]);
-    archive.add("init", PROGRAM, (0, 0), program);
-    if let Some(object) = object {
-        archive.add("fairlab.bpf.o", FILE, (0, 0), object);
+    archive.add("init", PROGRAM, (0, 0), init);
+    for (name, content) in files {
+        let mode = if name.starts_with("bin/") {
+            PROGRAM
+        } else {
+            FILE
+        };
+        archive.add(name, mode, (0, 0), content);
     }
     archive.end()
 }
@@ -74,7 +79,7 @@ mod tests {
 
     #[test]
     fn entries_are_aligned_and_the_trailer_is_last() {
-        let archive = with_init(b"\x7fELF", None);
+        let archive = with_init(b"\x7fELF", &[]);
         assert_eq!(&archive[..6], b"070701");
         assert_eq!(archive.len() % 4, 0);
         let text = String::from_utf8_lossy(&archive);

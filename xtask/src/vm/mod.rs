@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   kernel.rs     a kernel package, unpacked below target/vm; never installed
-//!   guest.rs      the guest's init, built static, with feature `live`
+//!   guest.rs      the guest's init and the command, built static, with feature `live`
 //!   initramfs.rs  the archive that the kernel unpacks (newc cpio)
 //!   shape.rs      topologies by name
 //!   files.rs      files that the guest gives, line by line
@@ -16,7 +16,7 @@ mod kernel;
 mod qemu;
 mod shape;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -72,22 +72,22 @@ pub fn run(args: &VmArgs) -> Result<ExitCode> {
     let cache = PathBuf::from("target/vm");
     std::fs::create_dir_all(&cache).context("cannot make target/vm")?;
     let kernel = kernel::fetch(&args.kernel, &cache)?;
-    let init = match &args.init {
-        Some(init) => init.clone(),
-        None => guest::build()?,
-    };
+    let programs = guest::Programs::build(&args.tests, args.init.clone())?;
     let archive = cache.join(format!("initramfs-{}.cpio", std::process::id()));
-    let program = std::fs::read(&init)
-        .with_context(|| format!("cannot read the guest's init {}", init.display()))?;
-    let object = match &args.object {
-        Some(path) => Some(
-            std::fs::read(path)
-                .with_context(|| format!("cannot read the BPF object {}", path.display()))?,
-        ),
-        None => None,
-    };
-    std::fs::write(&archive, initramfs::with_init(&program, object.as_deref()))
-        .with_context(|| format!("cannot write {}", archive.display()))?;
+    let mut files = Vec::new();
+    for (name, path) in [
+        ("bin/fairlab", &programs.command),
+        ("fairlab.bpf.o", &args.object),
+    ] {
+        if let Some(path) = path {
+            files.push((name, read(path)?));
+        }
+    }
+    std::fs::write(
+        &archive,
+        initramfs::with_init(&read(&programs.init)?, &files),
+    )
+    .with_context(|| format!("cannot write {}", archive.display()))?;
     let machine = qemu::Machine {
         kernel: kernel.image,
         archive: archive.clone(),
@@ -110,10 +110,17 @@ pub fn run(args: &VmArgs) -> Result<ExitCode> {
     judge(&results)
 }
 
+fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
 fn command_line(args: &VmArgs) -> String {
     let mut line = format!(
-        "fairlab.seconds={} fairlab.kills={} fairlab.decisions={}",
-        args.seconds, args.kills, args.wanted
+        "fairlab.seconds={} fairlab.kills={} fairlab.decisions={} fairlab.icount={}",
+        args.seconds,
+        args.kills,
+        args.wanted,
+        u8::from(args.icount)
     );
     if !args.tests.is_empty() {
         line.push_str(" fairlab.tests=");

@@ -5,13 +5,17 @@
 //! Started again with arguments it is a scheduler (`scheduler`) or a load (`work`).
 
 mod cgroup;
+mod command;
 mod cost;
+mod live;
 mod load;
 mod record;
+mod refuse;
 mod report;
 mod scheduler;
 mod shadow;
 mod tests;
+mod trace;
 mod verify;
 mod watch;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fairlab_kernel::{Kernel, Release};
-use fairlab_live::{LiveError, Options, Session, Settings};
+use fairlab_live::{LiveError, Options, Session, Settings, Until};
 use fairlab_policy::Reason;
 use rustix::process::{Pid, setpriority_process};
 use serde_json::{Map, json};
@@ -63,10 +63,14 @@ pub fn run(arguments: &[String]) -> ExitCode {
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         let _ = signal_hook::flag::register(signal, Arc::clone(&stop));
     }
-    let ended = fairlab_live::run(&options, &stop, Duration::from_secs(2), save);
+    let until = Until {
+        stop: &stop,
+        length: None,
+    };
+    let ended = fairlab_live::run(&options, until, Duration::from_secs(2), save);
     match ended {
         Ok(ended) => {
-            let text = ended.map_or_else(String::new, |e| format!("{}: {}", e.reason, e.message));
+            let text = ended.map_or_else(String::new, |ended| ended.to_string());
             let _ = std::fs::write("/tmp/ended", &text);
             println!("scheduler: ended: {text}");
             ExitCode::SUCCESS

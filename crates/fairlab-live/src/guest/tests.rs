@@ -10,15 +10,17 @@ use serde_json::{Map, Value, json};
 use crate::load::{Worker, mix};
 use crate::report::Report;
 use crate::scheduler::{LAST, start};
+use crate::trace::Trace;
 use crate::watch::{core_of, cpu_of, cpus_and_cores, status, wait};
 
 pub type Facts = Map<String, Value>;
 type Test = fn(&mut Facts) -> bool;
 
-const TESTS: [(&str, Test); 13] = [
-    ("refuse", refuse),
+const TESTS: [(&str, Test); 14] = [
+    ("refuse", crate::refuse::refuse),
     ("verify", crate::verify::run),
     ("enable", enable),
+    ("live", crate::live::live),
     ("mix", run_mix),
     ("kill", kill),
     ("stall", stall),
@@ -28,7 +30,7 @@ const TESTS: [(&str, Test); 13] = [
     ("cgroup", crate::cgroup::run),
     ("cost", crate::cost::run),
     ("shadow", crate::shadow::run),
-    ("record", crate::record::run),
+    ("record", crate::record::record),
 ];
 
 /// Runs those that the command line names, or all.
@@ -121,25 +123,6 @@ pub fn seconds() -> Duration {
     Duration::from_secs(number("fairlab.seconds=", 30))
 }
 
-/// Cannot start where there is no sched_ext, nor beside another scheduler, and says so.
-fn refuse(facts: &mut Facts) -> bool {
-    let (first, wanted) = if status().state.is_none() {
-        (None, ["built without sched_ext", "6.12 and newer"])
-    } else {
-        let Some(child) = take_over(&[], facts) else {
-            return false;
-        };
-        (Some(child), ["is loaded already"; 2])
-    };
-    let code = start(&[]).wait().ok().and_then(|exit| exit.code());
-    let said = fs::read_to_string("/tmp/ended").unwrap_or_default();
-    facts.insert("exit_code".to_owned(), json!(code));
-    facts.insert("said".to_owned(), json!(said));
-    let still = status().is_ours();
-    let is_left = first.is_none_or(|child| still && give_back(child, Signal::TERM).is_some());
-    code == Some(2) && wanted.iter().any(|words| said.contains(words)) && is_left
-}
-
 /// Takes over an idle machine and leaves it.
 fn enable(facts: &mut Facts) -> bool {
     let Some(child) = take_over(&["record=1"], facts) else {
@@ -230,17 +213,27 @@ fn kill(facts: &mut Facts) -> bool {
         };
         times.push(took);
     }
-    for worker in &mut workers {
-        worker.progress();
-    }
-    std::thread::sleep(Duration::from_secs(3));
-    let lost: Vec<_> = workers
-        .iter_mut()
-        .filter_map(|w| w.stands_still().then(|| w.name.clone()))
-        .collect();
+    let lost = lost(&mut workers);
     facts.insert("back_after_ms".to_owned(), json!(times));
     facts.insert("lost".to_owned(), json!(lost));
     lost.is_empty()
+}
+
+/// Those that do not run any more. The kernel gives a task of the policy SCHED_IDLE a few ms in several seconds
+/// beside others, so that only time tells it from one that is lost.
+fn lost(workers: &mut [Worker]) -> Vec<String> {
+    for worker in &mut *workers {
+        worker.progress();
+    }
+    let mut still: Vec<&mut Worker> = workers.iter_mut().collect();
+    wait(Duration::from_secs(20), || {
+        still.retain_mut(|worker| worker.stands_still());
+        still.is_empty()
+    });
+    still
+        .into_iter()
+        .map(|worker| worker.name.clone())
+        .collect()
 }
 
 /// Loses a task's wakeups on purpose; the kernel's watchdog has to end the scheduler and say why.
@@ -330,12 +323,14 @@ fn cores(facts: &mut Facts) -> bool {
     let took = wait(Duration::from_secs(5), spread);
     let (mut looks, mut apart) = (0u32, 0u32);
     let mut together = Vec::new();
+    let trace = Trace::start();
     let start = Instant::now();
-    while start.elapsed() < seconds().min(Duration::from_secs(5)) {
+    while start.elapsed() < seconds() {
         looks += 1;
         if spread() {
             apart += 1;
         } else if together.len() < 10 {
+            trace.stop();
             let cpus: Vec<_> = workers.iter().map(|worker| cpu_of(worker.pid())).collect();
             together.push(json!({ "at_ms": start.elapsed().as_millis() as u64, "cpus": cpus }));
         }
@@ -348,6 +343,10 @@ fn cores(facts: &mut Facts) -> bool {
     facts.insert("looks".to_owned(), json!(looks));
     facts.insert("looks_apart".to_owned(), json!(apart));
     facts.insert("together".to_owned(), json!(together));
+    if apart < looks {
+        trace.print_last(Duration::from_millis(40));
+    }
+    drop(trace);
     let stay = stay_where_allowed(workers, &core_of_cpu);
     facts.insert("stay_where_allowed".to_owned(), json!(stay));
     give_back(child, Signal::TERM);

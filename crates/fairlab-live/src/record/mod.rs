@@ -17,8 +17,7 @@ pub(crate) mod parts;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use fairlab_topology::Domains;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput, RingBuffer};
@@ -30,7 +29,7 @@ use crate::object::{
     CHOICES, Options, Part, configure, has_function, load, open, preset, ring_of_bytes, select,
     step,
 };
-use crate::run::{STEP, domains_here};
+use crate::run::{STEP, Until, domains_here};
 use crate::status::{Status, is_root};
 use crate::sys::from_bytes;
 use decision::Assembler;
@@ -187,23 +186,21 @@ impl Recorder {
     }
 }
 
-/// Records until `stop` is set, `wanted` decisions are there, or `limit` has passed.
+/// Records until `wanted` decisions are there, or that is over.
 ///
 /// # Errors
 /// When it cannot start.
 pub fn record_decisions(
     options: &Options,
     wanted: u64,
-    limit: Option<Duration>,
-    stop: &AtomicBool,
+    until: Until<'_>,
 ) -> Result<Recording, LiveError> {
     Status::read(Path::new("/")).check_shadow(is_root())?;
     let recorder = Recorder::start(&domains_here(options)?, options, wanted)?;
-    let start = Instant::now();
+    let begun = Instant::now();
     loop {
-        let is_over = limit.is_some_and(|limit| start.elapsed() >= limit);
         let (_, done) = recorder.poll()?;
-        if done || is_over || stop.load(Ordering::Relaxed) {
+        if done || until.is_over(begun) {
             return recorder.finish();
         }
         std::thread::sleep(STEP);

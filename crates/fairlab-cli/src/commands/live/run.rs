@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use fairlab_live::{Checked, Options, Session, Settings, Stats};
+use fairlab_live::{Checked, LiveError, Options, Program, Session, Settings, Stats, Until};
 
 use super::{shadow, show};
 use crate::cli::live::LiveVerb;
@@ -39,38 +39,33 @@ pub fn run(args: &LiveVerb) -> Result<ExitCode> {
         signal_hook::flag::register(signal, Arc::clone(&stop))
             .context("cannot watch for interrupts")?;
     }
-    if let Some(seconds) = args.duration {
-        end_after(Duration::from_secs(seconds), Arc::clone(&stop));
-    }
+    let until = Until {
+        stop: &stop,
+        length: args.duration.map(Duration::from_secs),
+    };
     if args.shadow {
-        return shadow::run(args, &options, &stop);
+        return shadow::run(args, &options, until);
     }
     let started = Instant::now();
-    let seconds = args.stats.unwrap_or(1);
-    let last = RefCell::new((Stats::ZERO, Checked::default(), Vec::new()));
+    let told = RefCell::new(Told::default());
     let ended = fairlab_live::run(
         &options,
-        &stop,
-        Duration::from_secs(seconds),
+        until,
+        Duration::from_secs(args.stats.unwrap_or(1)),
         |session: &Session| {
-            let now = session.stats()?;
-            let checked = session.check_decisions()?;
-            let programs = session.programs();
-            let mut last = last.borrow_mut();
-            let since = now.since(&last.0);
+            let (since, length, cost) = told.borrow_mut().update(session)?;
             if args.stats.is_some() {
-                let cost = show::cost(&last.2, &programs);
                 // Whoever closes the stream of talk does not want it.
-                let _ = show::block(&mut std::io::stderr(), &since, seconds, cost);
+                let _ = show::block(&mut std::io::stderr(), &since, length, cost);
             } else {
-                eprintln!("{}", show::line(&since, seconds));
+                eprintln!("{}", show::line(&since, length));
             }
-            *last = (now, checked, programs);
             Ok(())
         },
     )?;
-    let (stats, checked, programs) = last.into_inner();
-    let cost = show::cost(&[], &programs);
+    let told = told.into_inner();
+    let cost = show::cost(&[], &told.programs);
+    let (stats, checked) = told.all();
     let mut out = args.output.open()?;
     if format == Format::Json {
         out.json(&show::summary(&stats, &checked, cost, started.elapsed()))?;
@@ -83,10 +78,7 @@ pub fn run(args: &LiveVerb) -> Result<ExitCode> {
     };
     // Whoever stops a scheduler by other means than an error has got what they asked for.
     let by_error = ended.kind >= 1024;
-    eprintln!(
-        "the kernel schedules again: {}: {}",
-        ended.reason, ended.message
-    );
+    eprintln!("the kernel schedules again: {ended}");
     Ok(if by_error {
         ExitCode::from(crate::EXIT_WORSE)
     } else {
@@ -94,10 +86,71 @@ pub fn run(args: &LiveVerb) -> Result<ExitCode> {
     })
 }
 
-/// Sets `stop` after `length`, unless the run ends before.
-fn end_after(length: Duration, stop: Arc<AtomicBool>) {
-    std::thread::spawn(move || {
-        std::thread::sleep(length);
-        stop.store(true, Ordering::Relaxed);
-    });
+/// What was told last. When CPUs come or go a new session follows, which counts from 0.
+#[derive(Default)]
+struct Told {
+    /// Of the sessions that have ended.
+    before: Option<Counted>,
+    /// Of the present one.
+    session: Option<Counted>,
+    programs: Vec<Program>,
+    at: Option<Instant>,
+}
+
+#[derive(Clone)]
+struct Counted {
+    stats: Stats,
+    checked: Checked,
+}
+
+impl Counted {
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            stats: self.stats.and(&other.stats),
+            checked: self.checked.and(&other.checked),
+        }
+    }
+}
+
+impl Told {
+    /// What was counted since the last time, how long that was, and what a decision took.
+    fn update(&mut self, session: &Session) -> Result<(Stats, Duration, Option<u64>), LiveError> {
+        let now = Counted {
+            stats: session.stats()?,
+            checked: session.check_decisions()?,
+        };
+        let programs = session.programs();
+        let length = self.at.map_or(session.age(), |at| at.elapsed());
+        if session.age() < length {
+            // Another one than before.
+            self.before = self.all_counted();
+            self.session = None;
+            self.programs.clear();
+        }
+        let since = match &self.session {
+            Some(last) => now.stats.since(&last.stats),
+            None => now.stats,
+        };
+        let cost = show::cost(&self.programs, &programs);
+        let length = length.min(session.age());
+        self.session = Some(now);
+        self.programs = programs;
+        self.at = Some(Instant::now());
+        Ok((since, length, cost))
+    }
+
+    fn all_counted(&self) -> Option<Counted> {
+        match (&self.before, &self.session) {
+            (Some(before), Some(session)) => Some(before.and(session)),
+            (one, other) => one.as_ref().or(other.as_ref()).cloned(),
+        }
+    }
+
+    /// Of all sessions.
+    fn all(&self) -> (Stats, Checked) {
+        let all = self.all_counted();
+        all.map_or((Stats::ZERO, Checked::default()), |all| {
+            (all.stats, all.checked)
+        })
+    }
 }

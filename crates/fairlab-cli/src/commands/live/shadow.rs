@@ -2,23 +2,22 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Result;
 use fairlab::policy::Reason;
-use fairlab_live::{Options, Seen, Why};
+use fairlab_live::{Options, Seen, Until, Why};
 use serde_json::{Map, Value, json};
 
 use crate::cli::live::LiveVerb;
 use crate::output::Format;
 
 /// Watches until Ctrl-C or the end of `--duration`.
-pub fn run(args: &LiveVerb, options: &Options, stop: &AtomicBool) -> Result<ExitCode> {
+pub fn run(args: &LiveVerb, options: &Options, until: Until<'_>) -> Result<ExitCode> {
     let format = args.output.format()?;
     let mut last = None;
     let interval = Duration::from_secs(args.stats.unwrap_or(1));
-    fairlab_live::run_shadow(options, stop, interval, |seen| {
+    fairlab_live::run_shadow(options, until, interval, |seen| {
         let (wakeups, agreed) = seen.counts.wakeups();
         eprintln!(
             "{wakeups} wakeups, {agreed} placed alike ({})",

@@ -20,10 +20,10 @@ const FOUND: [(&str, &str); fairlab_live::FOUND] = [
 ];
 
 /// One line about the last interval; waits are counted with `--stats` only.
-pub fn line(since: &Stats, seconds: u64) -> String {
+pub fn line(since: &Stats, length: Duration) -> String {
     let placed = format!(
-        "{} placements/s, {} straight to an idle CPU, {} queued, {} stolen, {} preempted",
-        since.asked / seconds.max(1),
+        "{:.0} placements/s, {} straight to an idle CPU, {} queued, {} stolen, {} preempted",
+        since.asked as f64 / length.as_secs_f64().max(1e-3),
         since.direct,
         since.queued + since.pinned,
         since.stolen,
@@ -47,10 +47,10 @@ fn wait(stats: &Stats, percent: u64) -> String {
 pub fn block(
     out: &mut impl Write,
     since: &Stats,
-    seconds: u64,
+    length: Duration,
     cost: Option<u64>,
 ) -> std::io::Result<()> {
-    writeln!(out, "{}", line(since, seconds))?;
+    writeln!(out, "{}", line(since, length))?;
     let by_reason = reasons(since).map(|(reason, count)| (reason.name().to_owned(), count));
     listed(out, "decided by", by_reason)?;
     details(out, since, cost)

@@ -12,7 +12,7 @@ use crate::cli::record::RecordVerb;
 pub fn run(args: &RecordVerb, folder: &Path) -> Result<ExitCode> {
     use anyhow::Context as _;
     use fairlab::kernel::{Kernel, Release};
-    use fairlab_live::{Options, Settings, record_decisions};
+    use fairlab_live::{Options, Settings, Until, record_decisions};
 
     // Only the size of the machine is told to the programs; rules are for whoever compares.
     let kernel = Kernel::of(Release::V7_2);
@@ -31,7 +31,11 @@ pub fn run(args: &RecordVerb, folder: &Path) -> Result<ExitCode> {
         log: "fairlab-record-verifier.log".into(),
     };
     let stop = super::stop_flag()?;
-    let recording = record_decisions(&options, args.count, args.duration, &stop)?;
+    let until = Until {
+        stop: &stop,
+        length: args.duration,
+    };
+    let recording = record_decisions(&options, args.count, until)?;
     recording
         .write(folder)
         .with_context(|| format!("cannot write into {}", folder.display()))?;
