@@ -21,11 +21,35 @@ static __inline void count(struct task_state *task, bool add)
 	task->is_counted = add;
 }
 
+/* Counts the task as waiting in its queue. */
+static __inline void wait_begins(struct task_state *task)
+{
+	u64 *number = waiting_in(task->queue);
+
+	if (number)
+		__sync_fetch_and_add(number, 1);
+	task->waits_in = task->queue + 1;
+}
+
+/* It waits no more where it did: it runs, is queued anew, or leaves. */
+static __inline void wait_ends(struct task_state *task)
+{
+	u64 *number;
+
+	if (!task->waits_in)
+		return;
+	number = waiting_in(task->waits_in - 1);
+	if (number)
+		__sync_fetch_and_add(number, -1);
+	task->waits_in = 0;
+}
+
 /* The task is runnable no more. */
 static __inline void leave(struct task_state *task)
 {
 	struct queue_clock *queue = queue_of(task->queue);
 
+	wait_ends(task);
 	if (!task->is_counted)
 		return;
 	if (queue)
@@ -64,17 +88,15 @@ static __inline void book(struct task_state *task, u32 cpu)
 	count(task, true);
 }
 
-/* Charges the task with what it has run since it was last charged. */
-static __inline void charge(struct task_state *task)
+/* Charges the task with what it has run since it was last charged, by the kernel's own account. */
+static __inline void charge(struct task_struct *p, struct task_state *task)
 {
 	struct queue_clock *queue = queue_of(task->queue);
-	u64 time = now();
-	s64 ran = time - task->started_at;
+	u64 all = p->se.sum_exec_runtime;
+	s64 ran = all - task->charged;
 
-	if (ran <= 0 || !task->started_at)
-		return;
-	task->started_at = time;
-	if (!queue)
+	task->charged = all;
+	if (ran <= 0 || !queue)
 		return;
 	fairlab_run(&task->clock, queue->vtime, ran, config.slice_ns);
 	__sync_fetch_and_add(&queue->vtime, fairlab_advance(queue, ran));

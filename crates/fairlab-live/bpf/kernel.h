@@ -55,6 +55,7 @@ struct load_weight {
 struct sched_entity {
 	struct load_weight load;
 	unsigned char on_rq, sched_delayed;
+	u64 sum_exec_runtime;
 	int depth;
 	struct sched_entity *parent;
 	struct cfs_rq *cfs_rq;

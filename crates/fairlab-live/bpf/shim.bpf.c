@@ -109,14 +109,10 @@ s32 fairlab_select_cpu(u64 *ctx)
 	return answer->cpu;
 }
 
-/* Makes the CPU look at what was queued, if it idles or its task is due later. */
-static __inline void call_cpu(struct task_state *task, struct cpu_state *state, u32 cpu,
+/* Makes the CPU look at what was queued, if its task is due later. */
+static __inline void make_way(struct task_state *task, struct cpu_state *state, u32 cpu,
 			      bool wakes)
 {
-	if (scx_bpf_test_and_clear_cpu_idle(cpu)) {
-		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-		return;
-	}
 	if ((s64)(task->clock.deadline - state->deadline) < 0) {
 		COUNT(preempted);
 		state->makes_way |= wakes;
@@ -143,21 +139,30 @@ int fairlab_enqueue(u64 *ctx)
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, config.slice_ns, flags);
 		return 0;
 	}
+	wait_ends(task);
 	book(task, cpu);
-	how.ran = p == bpf_get_current_task_btf();
-	how.makes_way = state->makes_way;
-	how.gave_way = state->gave_way;
-	how.waiting = scx_bpf_dsq_nr_queued(task->queue);
-	place = fairlab_place_of(&how);
-	/* Put off for a short while, it goes on here. */
-	stays |= place == WAITS_BRIEFLY;
-	/* The last of its CPU goes on there, unless it shares the core while a whole one idles. */
-	if (free && send_away(p, cpu, place, how.is_last ? 0 : flags)) {
-		if (how.is_last)
-			counts->spread++;
-		else
-			counts->relieved++;
-		task->crowded_since = 0;
+	if (free) {
+		how.ran = p == bpf_get_current_task_btf();
+		how.makes_way = state->makes_way;
+		how.gave_way = state->gave_way;
+		/* Who did not run need not know, and a count costs a look-up. */
+		if (how.ran)
+			how.waiting = scx_bpf_dsq_nr_queued(task->queue);
+		place = fairlab_place_of(&how);
+		/* Put off for a short while, it goes on here. */
+		stays = place == WAITS_BRIEFLY;
+		/* The last of its CPU goes on there, unless it shares the core while a whole one idles. */
+		if (send_away(p, cpu, place, how.is_last ? 0 : flags)) {
+			if (how.is_last)
+				counts->spread++;
+			else
+				counts->relieved++;
+			task->crowded_since = 0;
+			return 0;
+		}
+	} else if (scx_bpf_test_and_clear_cpu_idle(cpu)) {
+		counts->direct++;
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, config.slice_ns, flags);
 		return 0;
 	}
 	if (how.is_last) {
@@ -178,11 +183,16 @@ int fairlab_enqueue(u64 *ctx)
 	} else {
 		counts->queued++;
 		queue = task->queue;
+		/* Before it is there, so that nobody who looks finds too few. */
+		wait_begins(task);
 	}
 	if (config.counts_details)
 		counts->lengths[log2_of(scx_bpf_dsq_nr_queued(queue) + 1) & (LENGTHS - 1)]++;
 	scx_bpf_dsq_insert_vtime(p, queue, config.slice_ns, task->clock.deadline, flags);
-	call_cpu(task, state, cpu, flags & SCX_ENQ_WAKEUP);
+	if (free && scx_bpf_test_and_clear_cpu_idle(cpu))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+	else
+		make_way(task, state, cpu, flags & SCX_ENQ_WAKEUP);
 	return 0;
 }
 
@@ -199,8 +209,8 @@ int fairlab_dispatch(u64 *ctx)
 
 	if (!state)
 		return 0;
-	/* A look at a queue costs less than a try to take from it, and most are empty. */
-	head = scx_bpf_dsq_peek(first);
+	/* A look at a queue costs less than a try to take from it. */
+	head = may_have_tasks(queue) ? scx_bpf_dsq_peek(first) : NULL;
 	if (head) {
 		due = head->scx.dsq_vtime;
 		has_first = true;
@@ -222,7 +232,7 @@ int fairlab_dispatch(u64 *ctx)
 	if (prev && (prev->scx.flags & SCX_TASK_QUEUED))
 		task = state_of(prev);
 	if (has_first && task) {
-		charge(task);
+		charge(prev, task);
 		if ((s64)(task->clock.deadline - due) <= 0) {
 			state->deadline = task->clock.deadline;
 			COUNT(kept);
@@ -240,7 +250,7 @@ int fairlab_dispatch(u64 *ctx)
 			break;
 		if (++queue >= config.queues)
 			queue = 0;
-		if (scx_bpf_dsq_move_to_local(queue)) {
+		if (may_have_tasks(queue) && scx_bpf_dsq_move_to_local(queue)) {
 			state->gave_way = true;
 			COUNT(stolen);
 			return 0;
@@ -277,13 +287,14 @@ int fairlab_running(u64 *ctx)
 
 	if (!task)
 		return 0;
+	wait_ends(task);
 	book(task, cpu);
-	task->started_at = now();
 	if (counts) {
+		u64 time = now();
+
 		/* Clocks of two CPUs may differ by a little. */
-		if (task->woken_at && task->started_at > task->woken_at)
-			counts->latencies[log2_of(task->started_at - task->woken_at) &
-					  (LATENCIES - 1)]++;
+		if (task->woken_at && time > task->woken_at)
+			counts->latencies[log2_of(time - task->woken_at) & (LATENCIES - 1)]++;
 		if (task->ran_on != cpu && task->ran_on != NONE)
 			counts->moved[distance(task->ran_on, cpu)]++;
 		task->woken_at = 0;
@@ -304,13 +315,13 @@ int fairlab_running(u64 *ctx)
 SEC("struct_ops/fairlab_stopping")
 int fairlab_stopping(u64 *ctx)
 {
-	struct task_state *task = state_of((void *)ctx[0]);
+	struct task_struct *p = (void *)ctx[0];
+	struct task_state *task = state_of(p);
 	bool is_runnable = ctx[1];
 
 	if (!task)
 		return 0;
-	charge(task);
-	task->started_at = 0;
+	charge(p, task);
 	if (!is_runnable)
 		leave(task);
 	return 0;
@@ -373,8 +384,10 @@ int fairlab_enable(u64 *ctx)
 
 	/* No section that forbids migration is left open here, so that what is counted is ours. */
 	own_disables = bpf_get_current_task_btf()->migration_disabled;
-	if (task)
+	if (task) {
 		weigh(p, task);
+		task->charged = p->se.sum_exec_runtime;
+	}
 	return 0;
 }
 

@@ -16,8 +16,8 @@ enum { PINNED = 1 << 16, LATENCIES = 32, REASONS = 64, DISTANCES = 6, FOUND = 3,
 struct task_state {
 	struct task_clock clock;
 	struct wakes wakes;
-	/* When it began to run, and when it was woken; 0 once accounted. */
-	u64 started_at, woken_at;
+	/* What of its run time has been charged; when it was woken, 0 once accounted. */
+	u64 charged, woken_at;
 	/* Since when it has shared its core, as its slices ended; 0 if it has not. */
 	u64 crowded_since;
 	/* The queue whose virtual time its clock follows, and the CPU that counts it. */
@@ -26,7 +26,8 @@ struct task_state {
 	u32 is_counted;
 	/* Where it ran last, or NONE. */
 	u32 ran_on;
-	u32 reserved;
+	/* The queue that counts it as waiting, and one more; 0 for none. */
+	u32 waits_in;
 };
 
 struct {
@@ -42,6 +43,17 @@ struct {
 	__type(key, u32);
 	__type(value, struct queue_clock);
 } queues SEC(".maps");
+
+/*
+ * How many wait in each queue; never fewer than there are. To ask a queue itself costs a look-up by its name, and most
+ * are empty.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LLCS);
+	__type(key, u32);
+	__type(value, u64);
+} waiting SEC(".maps");
 
 struct cpu_state {
 	/* Of the task that runs there. */
@@ -121,6 +133,18 @@ static __inline struct task_state *state_of(struct task_struct *p)
 static __inline struct queue_clock *queue_of(u32 queue)
 {
 	return bpf_map_lookup_elem(&queues, &queue);
+}
+
+static __inline u64 *waiting_in(u32 queue)
+{
+	return bpf_map_lookup_elem(&waiting, &queue);
+}
+
+static __inline bool may_have_tasks(u32 queue)
+{
+	u64 *number = waiting_in(queue);
+
+	return number && *number;
 }
 
 static __inline struct cpu_state *cpu_of(u32 cpu)

@@ -21,15 +21,15 @@ const WAKEUPS: usize = 101;
 /// What is measured, and how much of EEVDF's cost ours may be. The limits are a tenth above what was measured last
 /// (benchsuite/runs): no claim, but what the next change has to keep.
 const ROWS: [Row; 5] = [
-    Row::trips("round_trip_same_cpu", Where::OneCpu, 9.9),
-    Row::trips("round_trip_two_cpus", Where::OneEach, 9.9),
+    Row::trips("round_trip_same_cpu", Where::OneCpu, 1.15),
+    Row::trips("round_trip_two_cpus", Where::OneEach, 1.16),
     Row::trips("round_trip_free_in_two", Where::FreeInTwo, f64::INFINITY),
     Row::trips("round_trip_free", Where::Anywhere, f64::INFINITY),
     Row {
         name: "wakeup",
         place: Where::Anywhere,
         measure: wakeup,
-        limit: 9.9,
+        limit: 2.07,
     },
 ];
 
@@ -73,6 +73,8 @@ const NAMES: [&str; 3] = ["eevdf", "sched_ext_builtin", "fairlab"];
 /// Interleaved, so that what drifts drifts for all.
 pub fn run(facts: &mut Facts) -> bool {
     let mut all: [[Vec<Measured>; 3]; ROWS.len()] = Default::default();
+    // A kernel that has just booted has work left, and guest time counts that of all CPUs.
+    std::thread::sleep(Duration::from_secs(3));
     for _ in 0..TURNS {
         if let Err(problem) = turn(&mut all, facts) {
             facts.insert("problem".to_owned(), json!(problem));
@@ -88,7 +90,7 @@ pub fn run(facts: &mut Facts) -> bool {
         let mut told = json!({
             "fairlab_to_eevdf": ratio,
             "fairlab_to_builtin": ours as f64 / builtin as f64,
-            "limit": row.limit,
+            "limit": row.limit.is_finite().then_some(row.limit),
         });
         for (name, turns) in NAMES.iter().zip(of_row) {
             let turns: Vec<Value> = turns
