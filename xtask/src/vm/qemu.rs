@@ -58,9 +58,9 @@ impl Accelerator {
         }
     }
 
-    /// What the guest's kernel is told. Emulated clocks agree: all CPUs read one. Where one thread emulates all CPUs, the
-    /// kernel's own check of that (Linux 7.2, two CPUs that answer each other with interrupts off) can go on
-    /// for ever, before the console is up: one of ten boots stayed silent.
+    /// What the guest's kernel is told. Emulated clocks agree: all CPUs read one. Where one thread emulates all CPUs, some
+    /// boots never got to their console; one that was looked at waited, with interrupts off, in what looks like
+    /// the kernel's own check of that (benchsuite/runs/2026-12-01-2cpu/live.md).
     fn kernel_arguments(self) -> &'static str {
         match self {
             Self::Kvm => "",
@@ -109,8 +109,8 @@ impl Machine {
                 child = self.start(Accelerator::Emulated, &serial, &results)?;
             }
             Accelerator::Counted if !boots(&mut child, &results, self.timeout / 3)? => {
-                // Now and then such a guest computes before its console is up and never gets further;
-                // no cause was found. One that boots at all does so in less than half of this time.
+                // What probably keeps a guest silent is switched off (`kernel_arguments`); more boots have to
+                // show that it was that. One that boots at all does so in less than half of this time.
                 eprintln!("the guest is still silent; starting it once more");
                 child = self.start(self.accelerator, &serial, &results)?;
             }
