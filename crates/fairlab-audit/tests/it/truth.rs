@@ -1,7 +1,9 @@
 //! The auditor against the simulator's own books. They share nothing but the events.
 
+use std::collections::BTreeSet;
+
 use fairlab_audit::{
-    Audit, AuditOptions, Auditor, Certainty, Conflict, Contradiction, Found, Missed,
+    Audit, AuditOptions, Auditor, Certainty, Conflict, Contradiction, Found, Missed, Placed,
 };
 use fairlab_event::{EventKind, SchedEvent, SwitchState};
 use fairlab_sim as sim;
@@ -119,6 +121,17 @@ pub fn lose(events: &[SchedEvent], percent: u64, seed: u64) -> Vec<SchedEvent> {
     kept
 }
 
+/// What an audit that kept every placement says of each.
+fn claims(audit: &Audit) -> BTreeSet<Claim> {
+    audit.placements.every.iter().map(claim).collect()
+}
+
+type Claim = (Timestamp, TaskId, CpuId, Found, Missed);
+
+fn claim(p: &Placed) -> Claim {
+    (p.time, p.task, p.cpu, p.found, p.missed)
+}
+
 /// As `perf sched record` has it: `sched_waking` in place of `sched_wakeup`.
 fn without_wakeups(events: &[SchedEvent]) -> Vec<SchedEvent> {
     let is_kept = |event: &&SchedEvent| !matches!(event.kind, EventKind::Wakeup { .. });
@@ -137,13 +150,7 @@ fn verdicts_need_no_sched_wakeup_where_moves_are_recorded() {
                 every_placement: true,
                 ..AuditOptions::default()
             };
-            let truth = audit(&machine, &events, result.end, every.clone());
-            let truth: std::collections::BTreeSet<_> = truth
-                .placements
-                .every
-                .iter()
-                .map(|p| (p.time, p.task, p.cpu, p.found, p.missed))
-                .collect();
+            let truth = claims(&audit(&machine, &events, result.end, every.clone()));
             events.events = without_wakeups(&events.events);
             let first_move = events.events.iter().find_map(|event| match event.kind {
                 EventKind::Migrate { .. } => Some(event.time),
@@ -153,8 +160,7 @@ fn verdicts_need_no_sched_wakeup_where_moves_are_recorded() {
             assert_eq!(audit.contradictions, 0, "{what}");
             for p in &audit.placements.every {
                 let is_sure = p.certainty == Certainty::Sure;
-                let claim = (p.time, p.task, p.cpu, p.found, p.missed);
-                assert!(!is_sure || truth.contains(&claim), "{what}: {p:?}");
+                assert!(!is_sure || truth.contains(&claim(p)), "{what}: {p:?}");
                 // Forks are told by `sched_wakeup_new` as ever.
                 let may_be_unsure = first_move.is_none_or(|first| p.time <= first);
                 unsure += u64::from(!is_sure && !may_be_unsure);
@@ -176,13 +182,7 @@ fn with_events_lost_nothing_is_claimed_to_be_sure_that_is_not_true() {
                 every_placement: true,
                 ..AuditOptions::default()
             };
-            let truth = audit(&machine, &events, result.end, every.clone());
-            let truth: std::collections::BTreeSet<_> = truth
-                .placements
-                .every
-                .iter()
-                .map(|p| (p.time, p.task, p.cpu, p.found, p.missed))
-                .collect();
+            let truth = claims(&audit(&machine, &events, result.end, every.clone()));
             let complete = events.events.clone();
             let without = without_wakeups(&complete);
             for (complete, percent) in [
@@ -202,9 +202,8 @@ fn with_events_lost_nothing_is_claimed_to_be_sure_that_is_not_true() {
                     all += 1;
                     if p.certainty == Certainty::Sure {
                         sure += 1;
-                        let claim = (p.time, p.task, p.cpu, p.found, p.missed);
                         let what = format!("{} CPUs, {load}", machine.cpus().len());
-                        assert!(truth.contains(&claim), "{what}, {percent} %: {p:?}");
+                        assert!(truth.contains(&claim(p)), "{what}, {percent} %: {p:?}");
                     }
                 }
             }
