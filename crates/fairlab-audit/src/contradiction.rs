@@ -49,13 +49,13 @@ pub(crate) struct Contradictions {
     pub(crate) first: Option<Contradiction>,
     /// Tasks that were not seen to leave a CPU of which no event has come since. A recorder stops its
     /// CPUs one after the other, so such a CPU may just have been the first.
-    unsettled: Vec<(CpuId, Contradiction)>,
+    unsettled: Vec<Contradiction>,
 }
 
 impl Contradictions {
     pub(crate) fn add(&mut self, contradiction: Contradiction) {
         match contradiction.conflict {
-            Conflict::Elsewhere { on, .. } => self.unsettled.push((on, contradiction)),
+            Conflict::Elsewhere { .. } => self.unsettled.push(contradiction),
             _ => self.count(contradiction),
         }
     }
@@ -80,13 +80,10 @@ impl Contradictions {
 
     #[cold]
     fn settle(&mut self, cpu: CpuId) {
-        let all = std::mem::take(&mut self.unsettled);
-        for (on, contradiction) in all {
-            if on == cpu {
-                self.count(contradiction);
-            } else {
-                self.unsettled.push((on, contradiction));
-            }
+        let is_about = |conflict| matches!(conflict, Conflict::Elsewhere { on, .. } if on == cpu);
+        let told = self.unsettled.extract_if(.., |one| is_about(one.conflict));
+        for contradiction in told.collect::<Vec<_>>() {
+            self.count(contradiction);
         }
     }
 }

@@ -92,7 +92,7 @@ pub fn run(
         let processes = processes::measure(options, &places)?;
         let memory = memory::measure(options, &places)?;
         allowed.pin()?;
-        let wakes = switches::measure(options, &places, &calls, &memory.lines)?;
+        let wakes = switches::measure(options, &places, &calls, &memory.parts)?;
         if round == 0 {
             missing.extend(memory.missing.iter().cloned());
         }

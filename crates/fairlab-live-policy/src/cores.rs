@@ -1,8 +1,7 @@
 //! Which cores are idle, from which CPUs are.
 //!
-//! The kernel keeps a mask of idle cores, too, but as a hint: it is written by several CPUs at a time without a
-//! lock, so that a core that idles can be missing from it for as long as it goes on idling. Idle CPUs are
-//! marked one by one and atomically.
+//! The kernel keeps a mask of idle cores, too, but as a hint: several CPUs write it without a lock, so it may
+//! lag behind (it was never seen to in a guest). Idle CPUs are marked one by one and atomically.
 
 use crate::config::{Config, THREADS, WORDS};
 use crate::request::Request;

@@ -6,7 +6,6 @@
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
-
 use std::time::{Duration, Instant};
 
 use fairlab_live_policy::Config;

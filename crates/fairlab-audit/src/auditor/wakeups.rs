@@ -223,10 +223,10 @@ impl Auditor {
         // A wakeup that places the task elsewhere moves it before its CPU does anything else.
         let last = self.last_event[cpu.index()];
         let task = self.track.tasks.get_mut(id);
-        let mut is_pending = task.pending.is_some();
-        let is_own = |pending: &Pending| (pending.by, pending.time) == (cpu, last);
+        let begun = task.pending.as_ref().map(|open| (open.by, open.time));
+        let mut is_pending = begun.is_some();
         if let Status::Waiting { cpu: queued, .. } = task.status
-            && !task.pending.as_ref().is_some_and(is_own)
+            && begun.is_some_and(|begun| begun != (cpu, last))
         {
             let is_told = self.is_where_it_was_put(id, queued);
             self.settle(id, queued, is_told);

@@ -26,28 +26,24 @@ const TOGETHER: Duration = Duration::from_millis(20);
 /// Of the latency of a line, the part that a search sees: the rest overlaps with other reads.
 const SEEN: f64 = 0.5;
 /// Lines of a runqueue, pipe or socket that another CPU wrote: lock, queue, clock, averages, tree.
-pub(super) const OBJECT: f64 = 8.0;
+const OBJECT: f64 = 8.0;
 /// Bandwidth is the limit when all CPUs together move less than this part of what they would alone.
 const SATURATED: f64 = 0.85;
 
 pub(super) struct Memory {
     pub(super) parts: Vec<Part>,
-    /// What a read sees of a line's way, ns, by distance.
-    pub(super) lines: Vec<(Distance, f64)>,
     pub(super) missing: Vec<Missing>,
 }
 
 pub(super) fn measure(options: &CalibrateOptions, places: &Places) -> Result<Memory, BenchError> {
     let mut memory = Memory {
         parts: Vec::new(),
-        lines: Vec::new(),
         missing: Vec::new(),
     };
     for (distance, cpu) in places.pairs() {
         let ns = median_of(LINES, || line(places.home, cpu, options.count(1_000)))?;
         memory.part("probe", distance as usize, ns * SEEN);
         memory.part("shared_object", distance as usize, ns * SEEN * OBJECT);
-        memory.lines.push((distance, ns * SEEN));
     }
     refill(places, &mut memory)?;
     CpuList::only(places.home).pin()?;

@@ -3,8 +3,8 @@
 //! ```text
 //!   turns:        yield = call + switch
 //!   on one CPU:   hop = write + switch + read, and a wakeup for each time that one of the two sleeps
-//!   across:       hop = write + search + wakeup + interrupt + idle exit + switch + read, and lines of
-//!                 runqueue and pipe that the other CPU wrote
+//!   across:       hop = write + search + wakeup + interrupt + idle exit + switch + read, and the pipe's
+//!                 lines, which the other CPU wrote (`hop.rs`)
 //!   a sleep:      lateness = wakeup + idle exit + switch
 //! ```
 //!
@@ -20,7 +20,6 @@ use fairlab_topology::Distance;
 use super::CalibrateOptions;
 use super::calls::Calls;
 use super::hop::Hop;
-use super::memory::OBJECT;
 use super::places::Places;
 use super::rounds::{Part, median, median_of};
 use crate::load::pipe::{self, PipeOptions};
@@ -49,7 +48,7 @@ pub(super) fn measure(
     options: &CalibrateOptions,
     places: &Places,
     calls: &Calls,
-    lines: &[(Distance, f64)],
+    memory: &[Part],
 ) -> Result<Vec<Part>, BenchError> {
     let here = CpuList::only(places.home);
     let ring = |is_threaded: bool, cpus: CpuList, loops: u32| {
@@ -115,14 +114,20 @@ pub(super) fn measure(
     let mut nearest = None;
     for (distance, cpu) in places.pairs() {
         let across: CpuList = format!("{},{cpu}", places.home).parse()?;
-        let line = lines.iter().find(|line| line.0 == distance);
-        let probe = line.map_or(0.0, |line| line.1);
+        let measured = |entry, distance| {
+            let part = memory
+                .iter()
+                .find(|part| (part.entry, part.index) == (entry, distance as usize));
+            part.map(|part| part.value)
+        };
+        // Searches are charged as among LLC mates; where home has none, the nearest is what there is.
+        let probe = measured("probe", Distance::SameLlc).or_else(|| measured("probe", distance));
         let known = Hop {
             call,
             wakeup,
             context_switch: switch,
-            probe,
-            shared_object: probe * OBJECT,
+            probe: probe.unwrap_or_default(),
+            shared_object: measured("shared_object", distance).unwrap_or_default(),
             ..Hop::default()
         };
         let hop = (ring(true, across, 300)?.0 - known.total()).max(LEAST_NS);

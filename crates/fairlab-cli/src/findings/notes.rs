@@ -2,6 +2,7 @@
 
 use fairlab::units::TaskId;
 use fairlab_audit::{Conflict, Contradiction};
+use fairlab_report::tables::at;
 use fairlab_trace::Ledger;
 
 use super::Findings;
@@ -75,9 +76,5 @@ fn contradiction(findings: &Findings, found: &Contradiction) -> String {
         }
         Conflict::NoCpu { cpu } => format!("the machine has no CPU {cpu}"),
     };
-    let (s, us) = (
-        found.time.0 / 1_000_000_000,
-        found.time.0 / 1_000 % 1_000_000,
-    );
-    format!("{s}.{us:06} on CPU {}: {what}", found.cpu)
+    format!("{} on CPU {}: {what}", at(found.time), found.cpu)
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use fairlab_live::{OBJECT, Program};
+use object::{Object, ObjectSection};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -173,25 +174,9 @@ pub fn refuse(facts: &mut Facts) -> bool {
 fn broken(object: &[u8]) -> Option<Vec<u8>> {
     /// `r0 = r9`
     const BAD: [u8; 8] = [0xbf, 0x90, 0, 0, 0, 0, 0, 0];
-    let number = |at: usize, size: usize| -> Option<usize> {
-        let bytes = object.get(at..at + size)?;
-        let little = bytes.iter().rev();
-        Some(little.fold(0, |sum, byte| sum << 8 | usize::from(*byte)))
-    };
-    // The header of an ELF file: where the table of sections is, how long its rows are and how many there are, and
-    // which of them holds names.
-    let (table, row, rows, names) = (
-        number(40, 8)?,
-        number(58, 2)?,
-        number(60, 2)?,
-        number(62, 2)?,
-    );
-    let names = number(table + names * row + 24, 8)?;
-    let section = (0..rows).map(|n| table + n * row).find(|at| {
-        let name = number(*at, 4).and_then(|name| object.get(names + name..));
-        name.is_some_and(|name| name.starts_with(b"struct_ops/fairlab_exit\0"))
-    })?;
-    let begin = number(section + 24, 8)?;
+    let file = object::File::parse(object).ok()?;
+    let program = file.section_by_name("struct_ops/fairlab_exit")?;
+    let begin = usize::try_from(program.file_range()?.0).ok()?;
     let mut broken = object.to_vec();
     broken
         .get_mut(begin..begin + BAD.len())?

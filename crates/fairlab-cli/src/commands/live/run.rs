@@ -65,7 +65,7 @@ pub fn run(args: &LiveVerb) -> Result<ExitCode> {
     )?;
     let told = told.into_inner();
     let cost = show::cost(&[], &told.programs);
-    let (stats, checked) = told.all();
+    let Counted { stats, checked } = told.all();
     let mut out = args.output.open()?;
     if format == Format::Json {
         out.json(&show::summary(&stats, &checked, cost, started.elapsed()))?;
@@ -90,24 +90,23 @@ pub fn run(args: &LiveVerb) -> Result<ExitCode> {
 #[derive(Default)]
 struct Told {
     /// Of the sessions that have ended.
-    before: Option<Counted>,
+    before: Counted,
     /// Of the present one.
-    session: Option<Counted>,
+    session: Counted,
     programs: Vec<Program>,
     at: Option<Instant>,
 }
 
-#[derive(Clone)]
 struct Counted {
     stats: Stats,
     checked: Checked,
 }
 
-impl Counted {
-    fn and(&self, other: &Self) -> Self {
+impl Default for Counted {
+    fn default() -> Self {
         Self {
-            stats: self.stats.and(&other.stats),
-            checked: self.checked.and(&other.checked),
+            stats: Stats::ZERO,
+            checked: Checked::default(),
         }
     }
 }
@@ -123,34 +122,24 @@ impl Told {
         let length = self.at.map_or(session.age(), |at| at.elapsed());
         if session.age() < length {
             // Another one than before.
-            self.before = self.all_counted();
-            self.session = None;
+            self.before = self.all();
+            self.session = Counted::default();
             self.programs.clear();
         }
-        let since = match &self.session {
-            Some(last) => now.stats.since(&last.stats),
-            None => now.stats,
-        };
+        let since = now.stats.since(&self.session.stats);
         let cost = show::cost(&self.programs, &programs);
         let length = length.min(session.age());
-        self.session = Some(now);
+        self.session = now;
         self.programs = programs;
         self.at = Some(Instant::now());
         Ok((since, length, cost))
     }
 
-    fn all_counted(&self) -> Option<Counted> {
-        match (&self.before, &self.session) {
-            (Some(before), Some(session)) => Some(before.and(session)),
-            (one, other) => one.as_ref().or(other.as_ref()).cloned(),
-        }
-    }
-
     /// Of all sessions.
-    fn all(&self) -> (Stats, Checked) {
-        let all = self.all_counted();
-        all.map_or((Stats::ZERO, Checked::default()), |all| {
-            (all.stats, all.checked)
-        })
+    fn all(&self) -> Counted {
+        Counted {
+            stats: self.before.stats.and(&self.session.stats),
+            checked: self.before.checked.and(&self.session.checked),
+        }
     }
 }
