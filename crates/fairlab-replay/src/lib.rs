@@ -18,9 +18,14 @@
 //!
 //! # How a timer's wakeup is told from a task's
 //! Events do not tell whether code of a task or an interrupt woke a task. A wakeup on an idle CPU is an
-//! interrupt's. One on the CPU where the wakee slept may be either, since that is where its timers fire:
-//! it is the running task's when that task is seen to wake the same task from elsewhere, too, or when it
-//! makes most of its wakeups.
+//! interrupt's, one elsewhere than where the wakee slept a task's. One on the CPU where the wakee slept may be
+//! either, since that is where its timers fire: it is the running task's when that task is a child of the wakee, when
+//! it wakes others about then or the same task from elsewhere, when interrupts never wake the wakee, or when the task makes most of its wakeups.
+//!
+//! # In which order a task does its work
+//! A task that is woken by several others answers each of them as often as it was woken by it, in the order in which
+//! they come in the replay, not in the order of the recording: a server does not wait for its slowest client. See
+//! [`Program::parts`](fairlab_workload::Program::parts).
 //!
 //! # Frequencies
 //! A recording does not tell at which frequency its CPUs ran. Work is therefore what a CPU of that machine
@@ -32,13 +37,16 @@
 use fairlab_sim::{CostTable, MachineClass};
 use fairlab_topology::Machine;
 
+mod arrival;
+mod draft;
 mod edges;
 mod fit;
 mod recorder;
 mod work;
 
 pub use edges::Edges;
-pub use recorder::{Recorded, Recorder};
+pub use fit::Nearness;
+pub use recorder::{LeftOut, Recorded, Recorder};
 
 /// The costs of `machine`'s class, with every core always at full speed: to record with, and to
 /// simulate what was recorded.

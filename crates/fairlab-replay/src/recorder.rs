@@ -6,56 +6,21 @@ use fairlab_event::{EventKind, SchedEvent, SwitchState};
 use fairlab_sim::CostTable;
 use fairlab_topology::Machine;
 use fairlab_units::{CpuId, CpuMask, Nanos, TaskId, Timestamp};
-use fairlab_workload::{
-    Class, End, Op, Program, ProgramBuilder, ProgramId, Report, SemaphoreId, Span, Workload,
-    WorkloadBuilder,
-};
+use fairlab_workload::{Begins, End, ProgramId, Report, Workload, WorkloadBuilder};
 
+use crate::draft::{Draft, Phase, Stretch};
 use crate::edges::Edges;
 use crate::work::Work;
 
-/// What a task does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Not seen yet, or not known.
-    Unknown,
-    Runnable,
-    Sleeping {
-        since: Timestamp,
-    },
-}
-
-/// A task on its way to a program.
-#[derive(Clone, Debug)]
-struct Draft {
-    name: Option<String>,
-    ops: Vec<Op>,
-    phase: Phase,
-    /// Where it last ran.
-    cpu: Option<CpuId>,
-    /// Does another's program start it?
-    is_forked: bool,
-    has_exited: bool,
-    prio: i16,
-    /// The process that it is a thread of, where known.
-    process: Option<TaskId>,
-    semaphore: Option<SemaphoreId>,
-}
-
-impl Default for Draft {
-    fn default() -> Self {
-        Self {
-            name: None,
-            ops: Vec::new(),
-            phase: Phase::Unknown,
-            cpu: None,
-            is_forked: false,
-            has_exited: false,
-            prio: 120,
-            process: None,
-            semaphore: None,
-        }
-    }
+/// What of a recording cannot be repeated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Events on CPUs that the recorded machine does not have.
+    pub elsewhere: u64,
+    /// Changes of priority of tasks that had begun to work: they keep the one that they began with.
+    pub priorities: u64,
+    /// Are there no wakeups? Time that a task waited for a CPU after one is then part of its sleep.
+    pub all_wakeups: bool,
 }
 
 /// A workload, and whose program is whose.
@@ -67,27 +32,41 @@ pub struct Recorded {
     pub tasks: Vec<TaskId>,
     /// How long each program's task was on CPUs.
     pub ran: Vec<Nanos>,
+    /// What of the recording is not in it.
+    pub left_out: LeftOut,
+    /// From the first event to the last moment at which a task ran: a replay ends when there is nothing left to do.
+    pub elapsed: Nanos,
+    /// Stretches of work of each program.
+    pub(crate) stretches: Vec<Vec<Stretch>>,
     /// Wakeups by tasks, which became waits.
     pub edges: u64,
     /// Wakeups by timers and devices, which became sleeps.
     pub sleeps: u64,
 }
 
+/// Was the wakeup of a task by another synchronous? Time, waker, wakee.
+type IsSync<'a> = dyn Fn(Timestamp, TaskId, TaskId) -> bool + 'a;
+
 /// Writes programs. Hand it all events in time order, after [`Edges`] has seen them.
-#[derive(Debug)]
 pub struct Recorder<'a> {
+    description: String,
     edges: &'a Edges,
+    is_sync: &'a IsSync<'a>,
     costs: &'a CostTable,
     work: Work<'a>,
     begin: Option<Timestamp>,
+    /// When a task ran last.
+    last_run: Timestamp,
     drafts: BTreeMap<TaskId, Draft>,
     /// Where tasks may run. More may be known of than turn up.
     allowed: BTreeMap<TaskId, CpuMask>,
     /// In the order in which they turned up.
     order: Vec<TaskId>,
-    builder: WorkloadBuilder,
+    /// What comes before the interrupts of wakeups, by waker and wakee.
+    before_interrupt: BTreeMap<(TaskId, TaskId), Nanos>,
     is_by_task: u64,
     is_by_timer: u64,
+    left_out: LeftOut,
 }
 
 impl<'a> Recorder<'a> {
@@ -95,17 +74,31 @@ impl<'a> Recorder<'a> {
     #[must_use]
     pub fn new(name: &str, machine: &Machine, costs: &'a CostTable, edges: &'a Edges) -> Self {
         Self {
+            description: name.to_owned(),
             edges,
+            is_sync: &|_, _, _| false,
             costs,
             work: Work::new(machine, costs),
             begin: None,
+            last_run: Timestamp::ZERO,
             drafts: BTreeMap::new(),
             allowed: BTreeMap::new(),
             order: Vec::new(),
-            builder: WorkloadBuilder::new(name, Report::Plain, End::AllExited),
+            before_interrupt: BTreeMap::new(),
             is_by_task: 0,
             is_by_timer: 0,
+            left_out: LeftOut {
+                all_wakeups: !edges.has_wakeups(),
+                ..LeftOut::default()
+            },
         }
+    }
+
+    /// Which wakeups by tasks are synchronous (time, waker, wakee), which no event tells; without it none is.
+    #[must_use]
+    pub fn synchronous(mut self, is_sync: &'a IsSync<'a>) -> Self {
+        self.is_sync = is_sync;
+        self
     }
 
     /// The task is called so from now on.
@@ -130,6 +123,7 @@ impl<'a> Recorder<'a> {
         let (time, cpu) = (event.time, event.cpu);
         self.begin.get_or_insert(time);
         if !self.work.has(cpu) {
+            self.left_out.elsewhere += 1;
             return;
         }
         match event.kind {
@@ -140,22 +134,28 @@ impl<'a> Recorder<'a> {
             } => self.switch(time, cpu, prev, prev_state, next),
             EventKind::Running { task } if self.work.running(cpu) != task => {
                 self.work.switch(cpu, task, time);
+                if let Some(task) = task {
+                    self.turns_up(time, cpu, task);
+                }
             }
             EventKind::Waking { task, prev_cpu } => self.wake(time, cpu, task, Some(prev_cpu)),
             EventKind::Wakeup { task, .. } => self.wake(time, cpu, task, None),
-            EventKind::WakeupNew { task, .. } => self.fork(time, cpu, task),
+            EventKind::Fork { parent, child } => self.fork(time, cpu, parent, child),
+            EventKind::WakeupNew { task, .. } => self.wake_new(time, cpu, task),
             EventKind::Migrate { task, from, to } => self.work.moves(task, from, to),
             EventKind::Exec { task } => {
                 self.flush(time, cpu, task);
                 self.work.charge(task, self.costs.exec);
-                self.draft(task).ops.push(Op::Exec);
+                self.draft(task).exec();
             }
+            EventKind::CpuIdle { state } => self.work.idles(cpu, state),
             EventKind::Exit { task } => self.draft(task).has_exited = true,
-            EventKind::Process { task, process, .. } => self.draft(task).process = Some(process),
             EventKind::Priority { task, prio } => {
                 let draft = self.draft(task);
-                if draft.ops.is_empty() {
+                if draft.is_empty() {
                     draft.prio = prio;
+                } else {
+                    self.left_out.priorities += u64::from(draft.prio != prio);
                 }
             }
             _ => {}
@@ -165,9 +165,8 @@ impl<'a> Recorder<'a> {
     /// Writes down what the task has done until now.
     fn flush(&mut self, time: Timestamp, cpu: CpuId, task: TaskId) {
         self.work.book(cpu, time);
-        let work = self.work.take(task);
-        if work.0 > 0 {
-            self.draft(task).ops.push(Op::Run(Span::Fixed(work)));
+        if let Some((work, ran)) = self.work.take(task) {
+            self.draft(task).run(work, ran);
         }
     }
 
@@ -183,7 +182,8 @@ impl<'a> Recorder<'a> {
             self.work.switch(cpu, prev, time);
         }
         if let Some(task) = prev {
-            self.begin_at(time, task);
+            self.last_run = time;
+            self.turns_up(time, cpu, task);
             if !state.is_runnable() && state != SwitchState::Unknown {
                 self.flush(time, cpu, task);
                 let draft = self.draft(task);
@@ -195,7 +195,7 @@ impl<'a> Recorder<'a> {
         self.work.switch(cpu, next, time);
         if let Some(task) = next {
             // Seen for the first time, it has been waiting; or its wakeup was not recorded.
-            self.begin_at(time, task);
+            self.turns_up(time, cpu, task);
             self.end_sleep(time, task);
             let draft = self.draft(task);
             draft.phase = Phase::Runnable;
@@ -203,16 +203,20 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// A task that turns up begins to run about now, unless something wakes it.
-    fn begin_at(&mut self, time: Timestamp, task: TaskId) {
-        let begin = self.begin.unwrap_or(time);
+    /// A task runs on `cpu`. One of which nothing has been seen has been on a queue since the beginning; where
+    /// wakeups are not recorded, it may as well have slept until now.
+    fn turns_up(&mut self, time: Timestamp, cpu: CpuId, task: TaskId) {
+        let after = time.saturating_since(self.begin.unwrap_or(time));
+        let was_queued = after == Nanos::ZERO || self.edges.has_wakeups();
         let draft = self.draft(task);
-        if draft.phase == Phase::Unknown && !draft.is_forked {
-            let after = time.saturating_since(begin);
-            if draft.ops.is_empty() && after.0 > 0 {
-                draft.ops.push(Op::SleepUntil(after));
-            }
-            draft.phase = Phase::Runnable;
+        if draft.phase != Phase::Unknown {
+            return;
+        }
+        if was_queued {
+            draft.begin(Begins::Queued(cpu));
+        } else {
+            draft.begin(Begins::Asleep(cpu));
+            draft.sleep_until(after);
         }
     }
 
@@ -220,9 +224,7 @@ impl<'a> Recorder<'a> {
     fn end_sleep(&mut self, time: Timestamp, task: TaskId) {
         let draft = self.draft(task);
         if let Phase::Sleeping { since } = draft.phase {
-            let span = time.saturating_since(since);
-            draft.ops.push(Op::Sleep(Span::Fixed(span)));
-            draft.phase = Phase::Runnable;
+            draft.sleep(time.saturating_since(since));
             self.is_by_timer += 1;
         }
     }
@@ -230,64 +232,81 @@ impl<'a> Recorder<'a> {
     /// A wakeup of `task` on `cpu`.
     fn wake(&mut self, time: Timestamp, cpu: CpuId, task: TaskId, prev_cpu: Option<CpuId>) {
         let waker = self.work.running(cpu);
-        let (phase, slept) = {
-            let draft = self.draft(task);
-            (draft.phase, prev_cpu.or(draft.cpu))
-        };
-        if phase == Phase::Runnable {
+        let after = time.saturating_since(self.begin.unwrap_or(time));
+        let edges = self.edges;
+        let draft = self.draft(task);
+        // A number may be used again after its task has exited.
+        if draft.phase == Phase::Runnable || draft.has_exited {
             return;
         }
-        if self.draft(task).has_exited {
-            // The number is used again.
-            return;
+        let slept = prev_cpu.or(draft.cpu).unwrap_or(cpu);
+        let by = waker.filter(|waker| edges.is_by_task(time, *waker, task, cpu, slept));
+        if draft.phase == Phase::Unknown {
+            // The first that a simulation wakes are at its beginning.
+            draft.begin(if after == Nanos::ZERO {
+                Begins::Woken
+            } else {
+                Begins::Asleep(slept)
+            });
+            if by.is_none() && after > Nanos::ZERO {
+                draft.sleep_until(after);
+            }
         }
-        let by = waker.filter(|waker| {
-            let slept = slept.unwrap_or(cpu);
-            self.edges.is_by_task(*waker, task, cpu, slept)
-        });
         if let Some(waker) = by {
-            self.begin_at(time, waker);
+            draft.wait_for(waker);
             self.flush(time, cpu, waker);
             self.work.charge(waker, self.costs.wakeup);
-            let known = self.draft(task).semaphore;
-            let semaphore = known.unwrap_or_else(|| self.builder.semaphore(0));
-            let draft = self.draft(task);
-            draft.semaphore = Some(semaphore);
-            draft.ops.push(Op::SemWait(semaphore));
-            draft.phase = Phase::Runnable;
-            self.draft(waker).ops.push(Op::SemPost(semaphore));
+            let is_sync = (self.is_sync)(time, waker, task);
+            let before = self.before_interrupt(waker, task);
+            self.draft(waker).wake(task, is_sync, before);
             self.is_by_task += 1;
             return;
         }
+        self.end_sleep(time, task);
         if let Some(other) = waker {
             self.work.charge(other, self.costs.wakeup);
         }
-        if phase == Phase::Unknown {
-            self.begin_at(time, task);
-        } else {
-            self.end_sleep(time, task);
-        }
     }
 
-    /// A new task starts, on behalf of what runs on `cpu`.
-    fn fork(&mut self, time: Timestamp, cpu: CpuId, child: TaskId) {
+    fn before_interrupt(&mut self, waker: TaskId, wakee: TaskId) -> Nanos {
+        let (edges, costs, distances) = (self.edges, self.costs, self.work.distances());
+        let known = self.before_interrupt.entry((waker, wakee));
+        *known.or_insert_with(|| edges.before_interrupt(waker, wakee, costs, distances))
+    }
+
+    /// `parent` starts `child`.
+    fn fork(&mut self, time: Timestamp, cpu: CpuId, parent: TaskId, child: TaskId) {
+        if parent == child || self.draft(child).phase != Phase::Unknown {
+            return;
+        }
+        self.turns_up(time, cpu, parent);
+        let are_threads = self.edges.process(parent) == self.edges.process(child);
+        // The kernel's work comes before the child.
+        self.work.book(cpu, time);
+        let cost = if are_threads {
+            self.costs.clone_thread
+        } else {
+            self.costs.fork
+        };
+        self.work.charge_past(parent, cost);
+        self.flush(time, cpu, parent);
+        let prio = self.draft(parent).prio;
+        self.draft(parent).fork(child, cost);
+        let draft = self.draft(child);
+        draft.is_forked = true;
+        draft.prio = prio;
+        draft.phase = Phase::Runnable;
+    }
+
+    /// A new task is queued, by what runs on `cpu`.
+    fn wake_new(&mut self, time: Timestamp, cpu: CpuId, child: TaskId) {
         if self.draft(child).phase != Phase::Unknown {
             return;
         }
-        let Some(parent) = self.work.running(cpu).filter(|parent| *parent != child) else {
-            return self.begin_at(time, child);
-        };
-        self.begin_at(time, parent);
-        self.flush(time, cpu, parent);
-        self.work.charge(parent, self.costs.clone_thread);
-        // Programs are numbered in the order in which tasks turned up.
-        let number = self.order.iter().position(|task| *task == child);
-        let draft = self.draft(child);
-        draft.is_forked = true;
-        draft.phase = Phase::Runnable;
-        if let Some(number) = number {
-            let program = ProgramId(number as u32);
-            self.draft(parent).ops.push(Op::Fork(program));
+        match self.work.running(cpu).filter(|parent| *parent != child) {
+            Some(parent) if !self.edges.has_forks() => self.fork(time, cpu, parent, child),
+            // Its fork was before the beginning.
+            _ => self.turns_up(time, cpu, child),
         }
     }
 
@@ -296,64 +315,46 @@ impl<'a> Recorder<'a> {
     pub fn finish(mut self, end: Timestamp) -> Recorded {
         for cpu in self.work.busy() {
             self.work.book(cpu, end);
+            self.last_run = end;
         }
         // Those that wait have work behind them, too.
         for task in self.order.clone() {
-            let work = self.work.take(task);
-            if work.0 > 0 {
-                self.draft(task).ops.push(Op::Run(Span::Fixed(work)));
+            if let Some((work, ran)) = self.work.take(task) {
+                self.draft(task).run(work, ran);
             }
         }
-        let (mut tasks, mut ran) = (Vec::new(), Vec::new());
-        let mut starts = Vec::new();
-        for id in &self.order {
-            let Some(mut draft) = self.drafts.remove(id) else {
-                continue;
-            };
-            take_exit(&mut draft.ops, self.costs.exit);
-            let allowed = self.allowed.remove(id);
-            let allowed = allowed.map(|mask| self.builder.mask(mask));
-            let name = draft
-                .name
-                .take()
-                .unwrap_or_else(|| format!("task {}", id.0));
-            let mut program = ProgramBuilder::new(name);
-            if let Some(mask) = allowed {
-                program = program.allowed(mask);
-            }
-            program = match draft.prio {
-                prio if prio < 0 => program.class(Class::Deadline(Nanos::from_millis(10))),
-                prio @ 0..100 => program.class(Class::Fifo((99 - prio).clamp(1, 99) as u8)),
-                prio => program.nice((prio - 120).clamp(-20, 19) as i8),
-            };
-            let mut program: Program = program.build();
-            if let Some(process) = draft.process {
+        let mut builder = WorkloadBuilder::new(&self.description, Report::Plain, End::AllExited);
+        let numbers: BTreeMap<TaskId, ProgramId> = (0..)
+            .map(ProgramId)
+            .zip(&self.order)
+            .map(|(number, task)| (*task, number))
+            .collect();
+        let (mut ran, mut stretches) = (Vec::new(), Vec::new());
+        for task in &self.order {
+            let mut draft = self.drafts.remove(task).unwrap_or_default();
+            draft.take_exit(self.costs.exit);
+            let is_forked = draft.is_forked;
+            let (mut program, of_program) = draft.finish(*task, &numbers);
+            program.allowed = self.allowed.remove(task).map(|mask| builder.mask(mask));
+            if let Some(process) = self.edges.process(*task) {
                 program.process = process.0;
             }
-            program.ops = draft.ops;
-            let number = self.builder.program(program);
-            tasks.push(*id);
-            ran.push(self.work.ran(*id));
-            if !draft.is_forked {
-                starts.push(number);
+            let number = builder.program(program);
+            ran.push(self.work.ran(*task));
+            stretches.push(of_program);
+            if !is_forked {
+                builder.start(number);
             }
         }
-        for number in starts {
-            self.builder.start(number);
-        }
         Recorded {
-            workload: self.builder.build(),
-            tasks,
+            workload: builder.build(),
+            left_out: self.left_out,
+            elapsed: self.last_run.saturating_since(self.begin.unwrap_or(end)),
+            tasks: self.order,
             ran,
+            stretches,
             edges: self.is_by_task,
             sleeps: self.is_by_timer,
         }
-    }
-}
-
-/// Takes the cost of the exit, which a simulation charges every task at its end, out of its last work.
-fn take_exit(ops: &mut [Op], cost: Nanos) {
-    if let Some(Op::Run(Span::Fixed(span))) = ops.last_mut() {
-        *span = Nanos(span.0.saturating_sub(cost.0).max(1));
     }
 }

@@ -12,6 +12,10 @@ struct Thread {
     runs: Option<TaskId>,
     /// Work is booked up to here.
     booked: Timestamp,
+    /// Since when it idles; none: since before the recording.
+    idle_since: Option<Timestamp>,
+    /// The idle state that it is in, where events tell.
+    idle_state: Option<u32>,
 }
 
 /// Work and kernel time of a task.
@@ -21,6 +25,8 @@ struct Account {
     overhead: u64,
     /// Time on CPUs, all in all.
     ran: u64,
+    /// The same when work was taken last.
+    ran_taken: u64,
 }
 
 /// Books work.
@@ -48,6 +54,11 @@ impl<'a> Work<'a> {
             cores: cores.collect(),
             accounts: BTreeMap::new(),
         }
+    }
+
+    /// How far CPUs are from each other.
+    pub const fn distances(&self) -> &Distances {
+        &self.distances
     }
 
     /// Is there such a CPU?
@@ -105,17 +116,41 @@ impl<'a> Work<'a> {
         };
         let was_idle = thread.runs.is_none();
         thread.runs = next;
-        if let Some(task) = next {
-            let mut cost = self.costs.context_switch;
-            if was_idle {
-                // The shallowest state: which one it was is seldom recorded.
-                cost += self.costs.idle_exit_of(0);
-            }
-            self.charge(task, cost);
+        let Some(task) = next else {
+            thread.idle_since = Some(now);
+            return;
+        };
+        let mut cost = self.costs.context_switch;
+        if was_idle {
+            let state = thread.idle_state.take().map(|state| state as usize);
+            // Where it is not recorded: the one that was worth it, as a good governor would have known.
+            let idled = thread.idle_since.map(|since| now.saturating_since(since));
+            let worth = |residency: &&u64| idled.is_none_or(|idled| **residency <= idled.0);
+            let by_length = || self.costs.idle_residency.iter().take_while(worth).count();
+            let state = state.unwrap_or_else(|| by_length().saturating_sub(1));
+            cost += self
+                .costs
+                .idle_exit_of(state.min(self.costs.idle_exit.len().saturating_sub(1)));
+        }
+        self.charge(task, cost);
+    }
+
+    /// `cpu` enters an idle state, or leaves it.
+    pub fn idles(&mut self, cpu: CpuId, state: Option<u32>) {
+        if let (Some(thread), Some(state)) = (self.threads.get_mut(&cpu), state) {
+            thread.idle_state = Some(state);
         }
     }
 
-    /// The kernel takes this much time of the task's.
+    /// The kernel has taken this much time of the task's, just before.
+    pub fn charge_past(&mut self, task: TaskId, cost: Nanos) {
+        let account = self.accounts.entry(task).or_default();
+        let past = account.work.min(cost.0);
+        account.work -= past;
+        self.charge(task, Nanos(cost.0 - past));
+    }
+
+    /// The kernel takes this much time of the task's from now on.
     pub fn charge(&mut self, task: TaskId, cost: Nanos) {
         let overhead = &mut self.accounts.entry(task).or_default().overhead;
         *overhead = overhead.saturating_add(cost.0);
@@ -138,9 +173,11 @@ impl<'a> Work<'a> {
         Nanos(self.accounts.get(&task).map_or(0, |account| account.ran))
     }
 
-    /// Takes the work of the task since the last time.
-    pub fn take(&mut self, task: TaskId) -> Nanos {
+    /// Takes the work of the task since the last time, if it has run, and for how long it has.
+    pub fn take(&mut self, task: TaskId) -> Option<(Nanos, Nanos)> {
         let account = self.accounts.entry(task).or_default();
-        Nanos(std::mem::take(&mut account.work))
+        let ran = account.ran - std::mem::replace(&mut account.ran_taken, account.ran);
+        let work = std::mem::take(&mut account.work);
+        (ran > 0).then_some((Nanos(work), Nanos(ran)))
     }
 }

@@ -11,7 +11,7 @@ use fairlab_rng::Rng;
 use fairlab_runqueue::{EnqueueFlags, Entities, FairClass, GroupId, HigherQueue, RqConfig};
 use fairlab_topology::{Distances, Domains, Machine};
 use fairlab_units::{CpuId, CpuMask, Nanos, PerCpu, TaskId, Timestamp};
-use fairlab_workload::{End, Program, ProgramId, Workload};
+use fairlab_workload::{Begins, End, Op, Program, ProgramId, Workload};
 
 use crate::attributes::SpreadOver;
 use crate::balance::{Action, scatter};
@@ -26,12 +26,13 @@ use crate::groups::{add_groups, group_id};
 use crate::higher::fair_policy;
 use crate::idle::Governor;
 use crate::lock::Lock;
-use crate::loops::LoopRow;
+use crate::loops::{Lap, LoopRow};
 use crate::memory::Memory;
 use crate::metrics::{Counts, CpuTime, GroupTime, RunResult};
 use crate::numa::NumaTask;
 use crate::observer::{Observer, SectionTimer};
 use crate::operations::Operations;
+use crate::ops::Step;
 use crate::resources::Resources;
 use crate::speed::{Bandwidth, Packages};
 use crate::task::{Phase, Task};
@@ -196,6 +197,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) alive: usize,
     pub(crate) spread_over: SpreadOver,
     pub(crate) loops: Vec<LoopRow>,
+    pub(crate) laps: Vec<Lap>,
     /// Periods of limited groups that are due.
     pub(crate) nr_periods: usize,
     /// CPU time of each group that has been added up.
@@ -410,6 +412,7 @@ impl<'a> Engine<'a> {
             alive: 0,
             spread_over: SpreadOver::new(kernel.has(Feature::AFFINITY_DISTRIBUTE)),
             loops: Vec::new(),
+            laps: Vec::new(),
             nr_periods: 0,
             group_cpu: vec![Nanos::ZERO; workload.groups.len()],
             before_ipi: Nanos::ZERO,
@@ -443,16 +446,47 @@ impl<'a> Engine<'a> {
         }
         let first = self.world.active.first().unwrap_or_default();
         for &program in &self.workload.start {
-            let id = self.new_task(program, first, None);
-            let first = self.allowed_cpu(id, first);
-            self.world.tasks[id.index()].cpu = first;
-            if self.workload.stacked && self.world.tasks[id.index()].higher.is_none() {
-                self.init_util(id, first);
-                self.activate(id, first, first, EnqueueFlags::NEW, true);
-            } else {
-                self.wake_up(id, first, 0, false);
+            let begins = match self.workload.programs[program.index()].begins {
+                Begins::Woken if self.workload.stacked => Begins::Queued(first),
+                begins => begins,
+            };
+            let cpu = match begins {
+                Begins::Woken => first,
+                Begins::Queued(cpu) | Begins::Asleep(cpu) => self.online_cpu(cpu).unwrap_or(first),
+            };
+            let id = self.new_task(program, cpu, None);
+            let cpu = self.allowed_cpu(id, cpu);
+            self.world.tasks[id.index()].cpu = cpu;
+            let is_higher = self.world.tasks[id.index()].higher.is_some();
+            match begins {
+                Begins::Queued(_) if !is_higher => {
+                    self.init_util(id, cpu);
+                    self.activate(id, cpu, cpu, EnqueueFlags::NEW, true);
+                }
+                Begins::Asleep(_) if self.falls_asleep(cpu, id) => {}
+                _ => self.wake_up(id, cpu, 0, false),
             }
         }
+    }
+
+    /// `cpu`, if the machine has it and it is online.
+    fn online_cpu(&self, cpu: CpuId) -> Option<CpuId> {
+        self.world.active.test(cpu).then_some(cpu)
+    }
+
+    /// Lets a task that has not run yet sleep in its first operation, if that lets it sleep.
+    fn falls_asleep(&mut self, cpu: CpuId, id: TaskId) -> bool {
+        let program = self.world.tasks[id.index()].program;
+        let lets_sleep = matches!(
+            self.ops.get(program, 0),
+            Some(Op::SleepUntil(_) | Op::Sleep(_) | Op::NextPart | Op::SemWait(_))
+        );
+        let step = lets_sleep.then(|| self.perform(cpu, id));
+        if let Some(Step::Next) = step {
+            let task = &mut self.world.tasks[id.index()];
+            task.pc = task.pc.wrapping_add(1);
+        }
+        matches!(step, Some(Step::Sleep))
     }
 
     /// Runs until the workload is over, or `until` comes first.
@@ -659,6 +693,7 @@ impl<'a> Engine<'a> {
                 .collect(),
             programs: self.world.tasks.iter().map(|t| t.program).collect(),
             loops: self.loops,
+            laps: self.laps,
             task_memory: self
                 .world
                 .tasks

@@ -1,6 +1,24 @@
 //! Records of the passes of loops, as rt-app writes them to its logs.
 
 use fairlab_units::{Nanos, TaskId, Timestamp};
+use fairlab_workload::ProgramId;
+
+/// How far a task had come at the end of an [`Op::Stretch`](fairlab_workload::Op::Stretch).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lap {
+    /// The program of the task.
+    pub program: ProgramId,
+    /// Index of the operation.
+    pub op: u32,
+    /// The task.
+    pub task: TaskId,
+    /// Time that the task had run by then.
+    pub ran: Nanos,
+    /// What of that the kernel took.
+    pub overhead: Nanos,
+    /// How often it had gone to sleep.
+    pub sleeps: u32,
+}
 
 /// One pass of a loop of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

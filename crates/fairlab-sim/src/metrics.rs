@@ -4,7 +4,7 @@ use fairlab_topology::Distance;
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 use fairlab_workload::ProgramId;
 
-use crate::loops::LoopRow;
+use crate::loops::{Lap, LoopRow};
 
 /// Counts over a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,6 +132,8 @@ pub struct RunResult {
     pub programs: Vec<ProgramId>,
     /// The passes of loops, in the order of their ends, where the workload logs them.
     pub loops: Vec<LoopRow>,
+    /// How far tasks had come at their laps, in the order of time.
+    pub laps: Vec<Lap>,
     /// Where the memory of each living task is at the end: the share of each node, in 1000ths.
     pub task_memory: Vec<(TaskId, Vec<u64>)>,
     /// Hash over all events, for determinism checks.

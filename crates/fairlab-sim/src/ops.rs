@@ -8,7 +8,7 @@ use fairlab_workload::{Channel, FutexId, MetricId, Op, PipeId, ProgramId, Span};
 
 use crate::costs::CostTable;
 use crate::engine::Engine;
-use crate::loops::LoopRow;
+use crate::loops::{Lap, LoopRow};
 use crate::task::Phase;
 
 /// How far the cost of copying a message spreads around its mean, in percent: caches and allocators
@@ -84,7 +84,7 @@ impl Engine<'_> {
         self.stuck = Some(id);
     }
 
-    fn perform(&mut self, cpu: CpuId, id: TaskId) -> Step {
+    pub(crate) fn perform(&mut self, cpu: CpuId, id: TaskId) -> Step {
         let now = self.now;
         let task = &mut self.world.tasks[id.index()];
         let Some(op) = self.ops.get(task.program, task.pc) else {
@@ -189,6 +189,10 @@ impl Engine<'_> {
                 Step::Next
             }
             Op::Exit => self.exit(cpu, id),
+            Op::Finish => match self.exit(cpu, id) {
+                Step::Exit => Step::Next,
+                pays => pays,
+            },
             Op::Lock(mutex) => self.lock(id, mutex),
             Op::Unlock(mutex) => self.unlock(cpu, mutex),
             Op::CondWait { cond, mutex } => self.cond_wait(cpu, id, cond, mutex),
@@ -196,6 +200,14 @@ impl Engine<'_> {
             Op::Broadcast(cond) => self.signal(cpu, cond, usize::MAX),
             Op::SemWait(semaphore) => self.semaphore_wait(id, semaphore),
             Op::SemPost(semaphore) => self.semaphore_post(cpu, semaphore),
+            Op::Send { to, sync, before } => {
+                self.before_ipi = before;
+                self.send(cpu, id, to, sync);
+                self.before_ipi = Nanos::ZERO;
+                // Several may be woken at once; what it costs is paid before the task computes again.
+                Step::Next
+            }
+            Op::NextPart => self.next_part(cpu, id),
             Op::Timer { timer, period } => self.wait_for_timer(id, timer, period),
             Op::SleepUntil(span) => {
                 let due = Timestamp::ZERO + span;
@@ -234,6 +246,23 @@ impl Engine<'_> {
                 }
                 Step::Next
             }
+            Op::Stretch(work) => {
+                if !std::mem::replace(&mut task.in_stretch, true) {
+                    task.work = work;
+                    return Step::Again;
+                }
+                task.in_stretch = false;
+                let lap = Lap {
+                    program: task.program,
+                    op: task.pc as u32,
+                    task: id,
+                    ran: task.time.running + (now - task.since),
+                    overhead: task.overhead_done,
+                    sleeps: task.sleeps,
+                };
+                self.laps.push(lap);
+                Step::Next
+            }
             Op::LoopEnd => {
                 if let Some(mut row) = task.loop_log.take() {
                     row.end = now;
@@ -247,7 +276,7 @@ impl Engine<'_> {
     }
 
     /// The end of a task: its work first, then whoever waits for it is told.
-    fn exit(&mut self, cpu: CpuId, id: TaskId) -> Step {
+    pub(crate) fn exit(&mut self, cpu: CpuId, id: TaskId) -> Step {
         if std::mem::replace(&mut self.world.tasks[id.index()].has_paid, true) {
             return Step::Exit;
         }

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use fairlab_units::{CpuId, TaskId, Timestamp};
 use fairlab_workload::{FutexId, PipeSpec, Workload};
 
+use crate::parts::Inbox;
+
 /// A futex word: a kept post, or a waiter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Futex {
@@ -60,6 +62,8 @@ pub(crate) struct Resources {
     /// Per condition, who waits for it.
     pub(crate) conds: Vec<VecDeque<TaskId>>,
     pub(crate) semaphores: Vec<Semaphore>,
+    /// The notes to the task of each program, where there are such programs.
+    pub(crate) inboxes: Vec<Inbox>,
     /// Per timer that tasks share, when it last fired.
     pub(crate) timers: Vec<Option<Timestamp>>,
 }
@@ -100,6 +104,15 @@ impl Resources {
                     waiting: VecDeque::new(),
                 })
                 .collect(),
+            inboxes: if workload
+                .programs
+                .iter()
+                .any(|program| !program.parts.is_empty())
+            {
+                vec![Inbox::default(); workload.programs.len()]
+            } else {
+                Vec::new()
+            },
             timers: vec![None; workload.timers.len()],
         }
     }

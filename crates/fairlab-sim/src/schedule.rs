@@ -22,6 +22,7 @@ impl Engine<'_> {
         let task = &mut self.world.tasks[id.index()];
         let overhead = span.min(task.overhead);
         task.overhead -= overhead;
+        task.overhead_done += overhead;
         let computed = task.warmth.compute(span - overhead);
         let done = (computed.0 * c.speed_of(task)) >> 10;
         task.work = task.work.saturating_sub(Nanos(done));
@@ -125,7 +126,9 @@ impl Engine<'_> {
             let debt = std::mem::take(&mut self.world.tasks[id.index()].overhead);
             self.world.cpus[cpu].debt += debt;
         }
-        self.world.tasks[id.index()].phase_after = phase;
+        let task = &mut self.world.tasks[id.index()];
+        task.phase_after = phase;
+        task.sleeps = task.sleeps.wrapping_add(1);
         let state = if dead {
             SwitchState::Dead
         } else {

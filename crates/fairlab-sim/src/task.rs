@@ -11,6 +11,7 @@ use crate::loops::LoopRow;
 use crate::memory::TaskMemory;
 use crate::metrics::TaskTime;
 use crate::numa::NumaTask;
+use crate::parts::Progress;
 use crate::warmth::Warmth;
 use crate::world::AllowedId;
 
@@ -56,6 +57,10 @@ pub(crate) struct Task {
     pub(crate) cpu: CpuId,
     /// Kernel work to be done before the program goes on; not slowed down by SMT siblings.
     pub(crate) overhead: Nanos,
+    /// Kernel work done so far.
+    pub(crate) overhead_done: Nanos,
+    /// How often it has gone to sleep.
+    pub(crate) sleeps: u32,
     /// CPU time left of the present `Run`, at full speed.
     pub(crate) work: Nanos,
     /// The futex, pipe or barrier operation it slept in may complete.
@@ -68,6 +73,8 @@ pub(crate) struct Task {
     pub(crate) begun: Vec<(u32, Timestamp)>,
     /// The kernel work of its fork or exit is done, and what it is for comes next.
     pub(crate) has_paid: bool,
+    /// It computes for an [`Op::Stretch`](fairlab_workload::Op::Stretch).
+    pub(crate) in_stretch: bool,
     /// It was or is in the list of a condition, and has not taken the mutex again.
     pub(crate) in_cond_wait: bool,
     /// When the timer that it last waited for was to fire.
@@ -85,6 +92,8 @@ pub(crate) struct Task {
     pub(crate) clamp: (u16, u16),
     /// The pass of a loop that is under way, where the workload logs them.
     pub(crate) loop_log: Option<Box<LoopRow>>,
+    /// The parts of its program that it has behind it, where its program has parts.
+    pub(crate) parts: Option<Box<Progress>>,
     /// Since when it computes, for the log.
     pub(crate) logged_since: Option<Timestamp>,
     pub(crate) avg: SchedAvg,
@@ -145,12 +154,15 @@ impl Task {
             since: now,
             cpu,
             overhead: Nanos::ZERO,
+            overhead_done: Nanos::ZERO,
+            sleeps: 0,
             work: Nanos::ZERO,
             granted: false,
             granted_at: now,
             woken_at: None,
             begun: Vec::new(),
             has_paid: false,
+            in_stretch: false,
             in_cond_wait: false,
             timer_due: now,
             timers: Vec::new(),
@@ -160,6 +172,7 @@ impl Task {
             waits_for_children: None,
             clamp: (0, 1024),
             loop_log: None,
+            parts: None,
             logged_since: None,
             avg,
             memory: None,

@@ -32,8 +32,8 @@ pub use group::{CpuMax, TaskGroup};
 pub use memory::{Home, Region, RegionUse};
 pub use options::{OptionError, OptionSpec, Options, WordSpec, WorkloadError};
 pub use program::{
-    BarrierId, Class, CondId, FutexId, ListId, MaskId, MetricId, MutexId, Op, PipeId, Program,
-    ProgramBuilder, ProgramId, RegionId, SemaphoreId, Span, TaskGroupId, TimerId, TimerOrigin,
-    TimerSpec, Who,
+    BarrierId, Begins, Class, CondId, FutexId, ListId, MaskId, MetricId, MutexId, Op, Part, PipeId,
+    Program, ProgramBuilder, ProgramId, RegionId, SemaphoreId, Span, TaskGroupId, TimerId,
+    TimerOrigin, TimerSpec, Who,
 };
 pub use workload::{Channel, End, Metric, MetricUnit, PipeSpec, Report, Workload, WorkloadBuilder};

@@ -62,6 +62,9 @@ impl Workload {
             for op in &mut program.ops {
                 *op = shift.op(*op);
             }
+            for part in &mut program.parts {
+                part.answers = part.answers.map(|p| ProgramId(p.0 + shift.programs));
+            }
             self.programs.push(program);
         }
         let start = other.start.iter();
@@ -149,6 +152,11 @@ impl Shift {
                 begins: metric(begins),
                 latency: latency.map(metric),
             },
+            Op::Send { to, sync, before } => Op::Send {
+                to: program(to),
+                sync,
+                before,
+            },
             Op::Timer { timer, period } => Op::Timer {
                 timer: TimerId(timer.0 + self.timers),
                 period,
@@ -160,10 +168,13 @@ impl Shift {
             | Op::Yield
             | Op::Repeat { .. }
             | Op::Exit
+            | Op::Finish
             | Op::SleepUntil(_)
             | Op::Spin(_)
             | Op::Exec
             | Op::WaitChildren(_)
+            | Op::NextPart
+            | Op::Stretch(_)
             | Op::SetSlice(_)
             | Op::SetClass(_)
             | Op::SetClamp { .. }

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use fairlab_rng::Rng;
-use fairlab_units::Nanos;
+use fairlab_units::{CpuId, Nanos};
 
 use crate::memory::RegionUse;
 
@@ -180,6 +180,8 @@ pub enum Op {
     },
     /// End of the task. A program that runs out ends too.
     Exit,
+    /// The kernel's work of an exit, before what follows: those who wait for the end of a task are woken after it.
+    Finish,
     /// Take the mutex; sleeps while another task has it.
     Lock(MutexId),
     /// Give the mutex back and wake the first waiter, who takes it unless somebody is faster.
@@ -237,6 +239,18 @@ pub enum Op {
         /// Where the time from the wakeup to the task's going on is recorded, if it slept.
         latency: Option<MetricId>,
     },
+    /// Send a note to the task of this program, which answers it with one of its [parts](Program::parts), and wake it
+    /// if it waits for one.
+    Send {
+        /// The task's program.
+        to: ProgramId,
+        /// Is it a sync wakeup (the sender is about to sleep)?
+        sync: bool,
+        /// So much of the sender's next stretch comes before the interrupt that tells another CPU.
+        before: Nanos,
+    },
+    /// Go on with the next of the program's [parts](Program::parts).
+    NextPart,
     /// A pass of a loop begins, of which a [`crate::Workload`] that logs loops keeps a record.
     LoopBegin {
         /// Number of the phase that the pass belongs to.
@@ -244,6 +258,9 @@ pub enum Op {
     },
     /// The pass ends.
     LoopEnd,
+    /// Compute for this much CPU time at full speed, however little, after whatever the kernel still has to do for the
+    /// task; and write down how long the task has run then.
+    Stretch(Nanos),
 }
 
 /// How a timer behaves.
@@ -288,6 +305,28 @@ pub enum Class {
     Idle,
 }
 
+/// How a task of the start comes into the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Begins {
+    /// It is woken on the first CPU, and placed.
+    #[default]
+    Woken,
+    /// It waits on the queue of this CPU, or on that of one that it may use.
+    Queued(CpuId),
+    /// It has slept since it ran on this CPU, or on one that it may use, and sleeps in the first operation of its
+    /// program, if that is one to sleep in.
+    Asleep(CpuId),
+}
+
+/// A stretch of a program that a task does not enter before something has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Index of its first operation. It ends with [`Op::NextPart`].
+    pub at: u32,
+    /// Whose note it answers; none: its turn comes when all before it are done.
+    pub answers: Option<ProgramId>,
+}
+
 /// What a task does, and who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -325,8 +364,15 @@ pub struct Program {
     pub timer_slack: Nanos,
     /// Does a run that waits for all tasks not wait for these?
     pub is_background: bool,
+    /// How its task comes into the run, if it is one of the start.
+    pub begins: Begins,
     /// The operations.
     pub ops: Vec<Op>,
+    /// Parts of the operations that answer notes, in the order in which they come where nothing decides otherwise; the
+    /// task begins with the first operation, which belongs to none. At [`Op::NextPart`] the task takes the first part
+    /// that is left, if that answers no note; or else the first that is left for whoever sent the next note, and
+    /// waits for one. A server that answers in the order in which it is asked is written so.
+    pub parts: Vec<Part>,
 }
 
 impl Program {
@@ -363,7 +409,9 @@ impl ProgramBuilder {
             is_kthread: false,
             timer_slack: Nanos::ZERO,
             is_background: false,
+            begins: Begins::Woken,
             ops: Vec::new(),
+            parts: Vec::new(),
         })
     }
 

@@ -242,10 +242,11 @@ impl Asker for Log {
                 .iter()
                 .find(|(doubt, _)| *doubt == Doubt::Sync)
         {
+            let time = open.question.time;
             if weighed.cpu == cpu {
-                self.sync.learn(waker, wakee, weighed.is_sync);
+                self.sync.learn(time, waker, wakee, weighed.is_sync);
             } else if *other == cpu {
-                self.sync.learn(waker, wakee, !weighed.is_sync);
+                self.sync.learn(time, waker, wakee, !weighed.is_sync);
             }
         }
         self.judge(state, &open, cpu);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairlab_units::TaskId;
+use fairlab_units::{TaskId, Timestamp};
 
 /// What was learned about the sync flag, which no recording tells.
 ///
@@ -14,13 +14,17 @@ pub struct SyncFlags {
     pairs: BTreeMap<(TaskId, TaskId), i8>,
     wakers: BTreeMap<TaskId, i8>,
     all: i8,
+    /// Each case in which the flag was known, by time and wakee, if they are kept.
+    cases: Option<BTreeMap<(Timestamp, TaskId), bool>>,
 }
 
 impl SyncFlags {
     /// So many cases at most are to be outvoted.
     const MOST: i8 = 8;
 
-    pub(super) fn guess(&self, waker: TaskId, wakee: TaskId) -> bool {
+    /// Does `waker` wake `wakee` synchronously? A guess where nothing is known of the two.
+    #[must_use]
+    pub fn guess(&self, waker: TaskId, wakee: TaskId) -> bool {
         let of = |sum: Option<&i8>| sum.copied().filter(|sum| *sum != 0);
         of(self.pairs.get(&(waker, wakee)))
             .or_else(|| of(self.wakers.get(&waker)))
@@ -28,7 +32,30 @@ impl SyncFlags {
             > 0
     }
 
-    pub(super) fn learn(&mut self, waker: TaskId, wakee: TaskId, is_sync: bool) {
+    /// Flags of which nothing is known yet, that keep each case in which one is known.
+    #[must_use]
+    pub fn of_each_wakeup() -> Self {
+        Self {
+            cases: Some(BTreeMap::new()),
+            ..Self::default()
+        }
+    }
+
+    /// Was the wakeup of `wakee` by `waker` at `time` synchronous? Where it decided nothing, or its case was not
+    /// kept, as [`Self::guess`] says.
+    #[must_use]
+    pub fn of_wakeup(&self, time: Timestamp, waker: TaskId, wakee: TaskId) -> bool {
+        let known = self
+            .cases
+            .as_ref()
+            .and_then(|cases| cases.get(&(time, wakee)));
+        known.copied().unwrap_or_else(|| self.guess(waker, wakee))
+    }
+
+    pub(super) fn learn(&mut self, time: Timestamp, waker: TaskId, wakee: TaskId, is_sync: bool) {
+        if let Some(cases) = &mut self.cases {
+            cases.insert((time, wakee), is_sync);
+        }
         let step = if is_sync { 1 } else { -1 };
         for sum in [
             self.pairs.entry((waker, wakee)).or_default(),

@@ -28,8 +28,9 @@ pub struct ReplayVerb {
     #[arg(long, value_name = "N", default_value_t = 15)]
     pub top: usize,
     /// Rounds in which the work is fitted to its recorded CPU time, by replays on the recorded machine and
-    /// under the recorded kernel; 0 takes typical costs of the kernel's own code out and no more
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    /// under the recorded kernel, of which the one that comes nearest counts; 0 takes typical costs of the kernel's
+    /// own code out and no more
+    #[arg(long, value_name = "N", default_value_t = 8)]
     pub fit: u32,
     #[command(flatten)]
     pub html: super::report::HtmlArgs,

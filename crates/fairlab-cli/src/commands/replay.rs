@@ -1,13 +1,13 @@
 //! `fairlab replay`: recorded work, scheduled by another kernel or on another machine.
 
+mod text;
+
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use fairlab::event::SchedEvent;
 use fairlab::sim::{CostTable, Observer, Silent, SimOptions, run as simulate};
-use fairlab::stats::table::{Align, Table};
 use fairlab::topology::Machine;
 use fairlab::topology::domains::{BuildOptions, build};
 use fairlab::units::{CpuMask, Nanos, TaskId, Timestamp};
@@ -24,7 +24,7 @@ use super::report as page;
 use crate::cli::replay::ReplayVerb;
 use crate::findings::affinity::Affinities;
 use crate::findings::{Findings, audit};
-use crate::output::{Format, Output};
+use crate::output::Format;
 
 /// Simulated time after which a replay is given up: this many times the recording's length.
 const PATIENCE: u64 = 100;
@@ -52,6 +52,23 @@ struct TaskRow {
     replayed_sleeping_ns: u64,
 }
 
+/// What of the recording is not repeated.
+#[derive(Serialize)]
+struct Left {
+    events_on_unknown_cpus: u64,
+    priority_changes: u64,
+    all_wakeups: bool,
+}
+
+/// The replay on the recorded machine, and under the recorded kernel if it is known, that came nearest.
+#[derive(Serialize)]
+struct Fitted {
+    kernel: String,
+    rounds: u32,
+    elapsed_ns: u64,
+    running_ns: u64,
+}
+
 #[derive(Serialize)]
 struct Report {
     fairlab: &'static str,
@@ -61,6 +78,9 @@ struct Report {
     machine: String,
     kernel: String,
     seed: u64,
+    /// How near a replay on the recorded machine comes, if the work was fitted.
+    fitted: Option<Fitted>,
+    left_out: Left,
     /// Wakeups that are waits for the task that made them.
     edges: u64,
     /// Wakeups that are the ends of sleeps.
@@ -93,10 +113,10 @@ pub fn run(args: &ReplayVerb) -> Result<ExitCode> {
         None => findings.traced.machine.clone(),
     };
     let costs = replay_costs(&findings.traced.machine);
-    let mut recorded = record(&mut findings, &costs, &machine)?;
+    let mut recorded = record(args, &mut findings, &costs, &machine)?;
     let length = findings.audit.totals.to.0 - findings.audit.totals.from.0;
     let limit = Nanos(length.saturating_mul(PATIENCE).max(1_000_000_000));
-    fit(args, &findings, &costs, limit, &mut recorded)?;
+    let fitted = fit(args, &findings, &costs, limit, &mut recorded)?;
     let domains = build(&machine, &args.kernel, &BuildOptions::default())
         .with_context(|| format!("no domains of {} under {}", machine.name(), args.kernel))?;
     let mut sim = SimOptions::new(args.kernel, args.seed);
@@ -138,9 +158,15 @@ pub fn run(args: &ReplayVerb) -> Result<ExitCode> {
         machine: machine.name().to_owned(),
         kernel: args.kernel.to_string(),
         seed: args.seed,
+        fitted,
+        left_out: Left {
+            events_on_unknown_cpus: recorded.left_out.elsewhere,
+            priority_changes: recorded.left_out.priorities,
+            all_wakeups: recorded.left_out.all_wakeups,
+        },
         edges: recorded.edges,
         sleeps: recorded.sleeps,
-        recorded: side(&findings.audit, length),
+        recorded: side(&findings.audit, recorded.elapsed.0),
         replayed: side(&replayed, result.end.0),
         tasks: tasks(&findings, &replayed, &who, length, result.end.0),
     };
@@ -165,12 +191,12 @@ pub fn run(args: &ReplayVerb) -> Result<ExitCode> {
         told.runs.push(run);
         told.sections.push(Section {
             heading: "Recorded and replayed".into(),
-            text: waits(&report),
+            text: text::told(&report),
             tables: vec![
-                ("In all".into(), totals(&report)),
+                ("In all".into(), text::totals(&report)),
                 (
                     "By task, those that ran longest first".into(),
-                    by_task(&report, args.top),
+                    text::by_task(&report, args.top),
                 ),
             ],
         });
@@ -179,7 +205,7 @@ pub fn run(args: &ReplayVerb) -> Result<ExitCode> {
     let mut out = output.open()?;
     match format {
         Format::Json => out.json(&report)?,
-        Format::Text => print(&mut out, args, &report)?,
+        Format::Text => text::print(&mut out, args, &report)?,
     }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
@@ -193,7 +219,7 @@ fn fit(
     costs: &CostTable,
     limit: Nanos,
     recorded: &mut Recorded,
-) -> Result<()> {
+) -> Result<Option<Fitted>> {
     let kernel = what_if::recorded(&findings.recording).unwrap_or(args.kernel);
     let machine = &findings.traced.machine;
     let domains = build(machine, &kernel, &BuildOptions::default())
@@ -201,17 +227,28 @@ fn fit(
     let mut options = SimOptions::new(kernel, args.seed);
     options.costs = Some(costs.clone());
     options.limit = limit;
-    for _ in 0..args.fit {
-        let workload = &recorded.workload;
-        let again = simulate(machine, &domains, workload, &options, &mut Silent, None)
-            .context("the recorded work cannot be replayed as it was recorded; try --fit 0")?;
-        recorded.fit(&again);
-    }
-    Ok(())
+    let nearest = recorded
+        .fit(args.fit, |workload| {
+            simulate(machine, &domains, workload, &options, &mut Silent, None)
+        })
+        .context("the recorded work cannot be replayed as it was recorded; try --fit 0")?;
+    Ok(nearest.map(|nearest| Fitted {
+        kernel: kernel.to_string(),
+        rounds: nearest.rounds,
+        elapsed_ns: nearest.elapsed.0,
+        running_ns: nearest.running.0,
+    }))
 }
 
 /// The recorded work, to be done on `target`.
-fn record(findings: &mut Findings, costs: &CostTable, target: &Machine) -> Result<Recorded> {
+fn record(
+    args: &ReplayVerb,
+    findings: &mut Findings,
+    costs: &CostTable,
+    target: &Machine,
+) -> Result<Recorded> {
+    let synchronous = what_if::synchronous(&mut findings.recording, &findings.traced, args.kernel)?;
+    let is_sync = |time, waker, wakee| synchronous.of_wakeup(time, waker, wakee);
     let (online, was_online) = (target.online(), findings.traced.machine.online());
     let mut edges = Edges::new();
     let mut batch = Vec::new();
@@ -221,7 +258,8 @@ fn record(findings: &mut Findings, costs: &CostTable, target: &Machine) -> Resul
     }
     findings.recording.rewind()?;
     let machine = &findings.traced.machine;
-    let mut recorder = Recorder::new(findings.recording.name(), machine, costs, &edges);
+    let mut recorder =
+        Recorder::new(findings.recording.name(), machine, costs, &edges).synchronous(&is_sync);
     let mut affinities = Affinities::new(&findings.recording, &findings.traced);
     let allow = |recorder: &mut Recorder<'_>, task, allowed: &CpuMask| {
         // Who might run anywhere may do so on the other machine, and where none of the CPUs exists a
@@ -298,100 +336,4 @@ fn tasks(
         .collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.recorded_running_ns));
     rows
-}
-
-fn ms(ns: u64) -> String {
-    format!("{:.3}", ns as f64 / 1e6)
-}
-
-fn change(before: u64, after: u64) -> String {
-    if before == 0 {
-        return "-".into();
-    }
-    format!("{:+.2} %", (after as f64 / before as f64 - 1.0) * 100.0)
-}
-
-fn print(out: &mut Output, args: &ReplayVerb, report: &Report) -> Result<()> {
-    writeln!(
-        out,
-        "{} ({}, {}), replayed on {} under {}, seed {}",
-        report.trace,
-        report.recorded_on,
-        report.recorded_on_known_from,
-        report.machine,
-        report.kernel,
-        report.seed
-    )?;
-    writeln!(out, "{}\n", waits(report))?;
-    writeln!(out, "{}", totals(report).to_text())?;
-    write!(out, "{}", by_task(report, args.top).to_text())?;
-    Ok(())
-}
-
-fn waits(report: &Report) -> String {
-    format!(
-        "{} wakeups wait for the task that made them, {} end sleeps of their recorded length",
-        report.edges, report.sleeps
-    )
-}
-
-fn totals(report: &Report) -> Table {
-    let (a, b) = (&report.recorded, &report.replayed);
-    let mut table = Table::new([
-        ("", Align::Left),
-        ("recorded", Align::Right),
-        ("replayed", Align::Right),
-        ("", Align::Right),
-    ]);
-    for (what, before, after) in [
-        ("elapsed ms", a.elapsed_ns, b.elapsed_ns),
-        ("running ms", a.running_ns, b.running_ns),
-        ("waiting ms", a.waiting_ns, b.waiting_ns),
-    ] {
-        let change = change(before, after);
-        table.row([what.to_owned(), ms(before), ms(after), change]);
-    }
-    for (what, before, after) in [
-        ("switches", a.switches, b.switches),
-        ("wakeups", a.wakeups, b.wakeups),
-        ("migrations", a.migrations, b.migrations),
-    ] {
-        let change = change(before, after);
-        table.row([
-            what.to_owned(),
-            before.to_string(),
-            after.to_string(),
-            change,
-        ]);
-    }
-    for ((what, before), (_, after)) in a.delay.figures().into_iter().zip(b.delay.figures()) {
-        let (before, after) = (before.unwrap_or(0), after.unwrap_or(0));
-        let change = change(before, after);
-        table.row([format!("delay {what} ms"), ms(before), ms(after), change]);
-    }
-    table
-}
-
-fn by_task(report: &Report, most: usize) -> Table {
-    let mut table = Table::new([
-        ("task", Align::Left),
-        ("run ms", Align::Right),
-        ("replayed", Align::Right),
-        ("wait ms", Align::Right),
-        ("replayed", Align::Right),
-        ("sleep ms", Align::Right),
-        ("replayed", Align::Right),
-    ]);
-    for row in report.tasks.iter().take(most) {
-        table.row([
-            row.task.clone(),
-            ms(row.recorded_running_ns),
-            ms(row.replayed_running_ns),
-            ms(row.recorded_waiting_ns),
-            ms(row.replayed_waiting_ns),
-            ms(row.recorded_sleeping_ns),
-            ms(row.replayed_sleeping_ns),
-        ]);
-    }
-    table
 }

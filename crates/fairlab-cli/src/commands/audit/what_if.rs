@@ -31,10 +31,7 @@ pub fn recorded(recording: &Recording) -> Option<Kernel> {
 /// Asks `kernels`. A first pass asks the recorded kernel, or else each of them, and learns which
 /// wakeups are synchronous.
 pub fn ask(recording: &mut Recording, traced: &Traced, kernels: &[Kernel]) -> Result<Vec<Answer>> {
-    let domains = |kernel: &Kernel| {
-        build(&traced.machine, kernel, &BuildOptions::default())
-            .with_context(|| format!("no domains of {} under {kernel}", traced.machine.name()))
-    };
+    let domains = |kernel: &Kernel| domains_of(traced, kernel);
     let learned = match recorded(recording) {
         Some(kernel) => {
             let domains = [domains(&kernel)?];
@@ -55,6 +52,26 @@ pub fn ask(recording: &mut Recording, traced: &Traced, kernels: &[Kernel]) -> Re
     };
     let domains = kernels.iter().map(domains).collect::<Result<Vec<_>>>()?;
     pass(recording, traced, kernels, &domains, &learned)
+}
+
+/// Which wakeups of the recording were synchronous, as far as the kernel that was recorded, or else `otherwise`,
+/// lets it be told from where tasks went.
+pub fn synchronous(
+    recording: &mut Recording,
+    traced: &Traced,
+    otherwise: Kernel,
+) -> Result<SyncFlags> {
+    let kernel = recorded(recording).unwrap_or(otherwise);
+    let domains = [domains_of(traced, &kernel)?];
+    let learned = [SyncFlags::of_each_wakeup()];
+    let answers = pass(recording, traced, &[kernel], &domains, &learned)?;
+    let learned = answers.into_iter().map(|answer| answer.sync).next();
+    Ok(learned.unwrap_or_default())
+}
+
+fn domains_of(traced: &Traced, kernel: &Kernel) -> Result<Domains> {
+    build(&traced.machine, kernel, &BuildOptions::default())
+        .with_context(|| format!("no domains of {} under {kernel}", traced.machine.name()))
 }
 
 fn pass(
