@@ -11,5 +11,6 @@ mod groups;
 mod machines;
 mod memory;
 mod ops;
+mod parts;
 mod runs;
 mod turn;
