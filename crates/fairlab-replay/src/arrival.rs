@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use fairlab_event::{EventKind, SchedEvent};
 use fairlab_sim::{CostTable, Distances};
+use fairlab_topology::Distance;
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 
 /// A wakeup of which the arrival was seen.
@@ -100,6 +101,8 @@ impl Arrivals {
         let Some(of_pair) = self.of_pair.get(&(waker, wakee)) else {
             return Nanos::ZERO;
         };
+        // Every search looks at one CPU at least.
+        let search = costs.probe[Distance::SameLlc as usize];
         let mut rests: Vec<Nanos> = of_pair
             .iter()
             .map(|arrival| {
@@ -109,7 +112,8 @@ impl Arrivals {
                 } else {
                     costs.wakeup + costs.shared_object[distance]
                 };
-                arrival.delay.saturating_sub(wakeup + costs.ipi[distance])
+                let said = search + wakeup + costs.ipi[distance];
+                arrival.delay.saturating_sub(said)
             })
             .collect();
         let middle = rests.len() / 2;
@@ -175,7 +179,8 @@ mod tests {
     fn what_the_costs_do_not_say_is_before_the_interrupt() {
         let costs = CostTable::default();
         let distance = Distances::of(&machine()).between(CpuId(0), CpuId(1)) as usize;
-        let said = costs.wakeup - costs.wake_list + costs.ipi[distance];
+        let search = costs.probe[Distance::SameLlc as usize];
+        let said = search + costs.wakeup - costs.wake_list + costs.ipi[distance];
         assert_eq!(before(&[said.0 + 450]), Nanos(450));
         assert_eq!(
             before(&[said.0 + 500, said.0 + 400, said.0 + 90_000]),
