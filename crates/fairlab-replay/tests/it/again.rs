@@ -266,11 +266,12 @@ fn half_the_cpus_do_the_same_work_in_the_time_that_it_takes_them() {
                 (share..=at_most).contains(&again.end.0),
                 "{kernel}, {load}: {again:?}"
             );
-            // The load itself, there.
+            // The load itself, there: its tasks draw other lengths in another order, so time by work.
             let (_, truth) = simulate(&half, kernel, &workload);
-            let off = per_mille(truth.end.0, again.end.0);
+            let by_work = |result: &RunResult| result.end.0 * 1000 / (running(result) / 1000);
+            let off = per_mille(by_work(&truth), by_work(&again));
             assert!(
-                off <= 50,
+                off <= 100,
                 "{kernel}, {load}: {off} per mille off the load itself"
             );
             let ran = per_mille(running(&first), running(&again));
