@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::load::Worker;
+use crate::load::{Worker, lost};
 use crate::tests::{Facts, give_back, last_seen, take_over};
 use crate::watch::{policy_of, status, wait};
 
@@ -46,14 +46,8 @@ pub fn run(facts: &mut Facts) -> bool {
     std::thread::sleep(Duration::from_secs(1));
     let others_free = outside.iter().all(|worker| is(worker, false));
     let in_part = status().switches_all == Some(false);
-    for worker in inside.iter_mut().chain(&mut outside) {
-        worker.progress();
-    }
-    std::thread::sleep(Duration::from_secs(2));
-    let all = inside.iter_mut().chain(&mut outside);
-    let stalled: Vec<_> = all
-        .filter_map(|w| w.stands_still().then(|| w.name.clone()))
-        .collect();
+    let mut stalled = lost(&mut inside);
+    stalled.extend(lost(&mut outside));
     let back = give_back(child, Signal::TERM);
     let seen = last_seen(facts);
     let given_back = inside.iter().all(|worker| is(worker, false));

@@ -4,15 +4,24 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use fairlab_live_policy::weight_of_nice;
 use rustix::process::{Pid, setpriority_process};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::watch::run_time;
+use crate::scheduler::SLICE;
+use crate::watch::{run_time, wait};
+
+/// The static priority of nice 0.
+const DEFAULT_PRIO: u32 = 120;
+
+/// What a task of the policy SCHED_IDLE weighs to the kernel's own class, which has the tasks before and after us.
+const IDLE_WEIGHT: u64 = 3;
 
 /// A process under load, and how far it had come.
 pub struct Worker {
     pub name: String,
     pub child: Child,
+    weight: u64,
     seen: u64,
 }
 
@@ -27,6 +36,7 @@ impl Worker {
         Self {
             name: kind.to_owned(),
             child,
+            weight: weight_of_nice(DEFAULT_PRIO, false),
             seen: 0,
         }
     }
@@ -42,6 +52,7 @@ impl Worker {
     /// With this nice value.
     pub fn nice(mut self, nice: i32) -> Self {
         let done = setpriority_process(self.as_pid(), nice);
+        self.weight = weight_of_nice(DEFAULT_PRIO.saturating_add_signed(nice), false);
         self.name = format!("{} nice {nice}{}", self.name, failed(done.is_err()));
         self
     }
@@ -65,6 +76,7 @@ impl Worker {
     /// Of the policy SCHED_IDLE.
     pub fn idle_policy(mut self) -> Self {
         let done = fairlab_live::set_idle_policy(self.pid());
+        self.weight = IDLE_WEIGHT;
         self.name = format!("{} SCHED_IDLE{}", self.name, failed(!done));
         self
     }
@@ -84,6 +96,42 @@ impl Worker {
     pub fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
+}
+
+/// How long a fair scheduler may leave `worker` waiting beside all the others: a task gets a slice in each turn, and
+/// a turn lasts its slice (the kernel's own is no longer than ours) times the weights of all over its own. Twice
+/// that, as it may have just had its slice and others may have lag to catch up with, and a second more, as emulated
+/// CPUs are slow. A task of the policy SCHED_IDLE (weight 3) beside one of nice -10 (9,548) rightly waits for ten
+/// seconds and more.
+pub fn patience(workers: &[Worker]) -> Vec<Duration> {
+    let all: u64 = workers.iter().map(|worker| worker.weight).sum();
+    let turn = |worker: &Worker| SLICE.mul_f64(all as f64 / worker.weight as f64);
+    let limit = |worker| Duration::from_secs(1) + 2 * turn(worker);
+    workers.iter().map(limit).collect()
+}
+
+/// Those that do not run any more, though each was given its [`patience`].
+pub fn lost(workers: &mut [Worker]) -> Vec<String> {
+    let limits = patience(workers);
+    let longest = limits.iter().max().copied().unwrap_or_default();
+    for worker in &mut *workers {
+        worker.progress();
+    }
+    let start = Instant::now();
+    let mut still: Vec<_> = workers.iter_mut().zip(limits).collect();
+    let mut late = Vec::new();
+    wait(longest, || {
+        still.retain_mut(|(worker, limit)| {
+            let waits = worker.stands_still();
+            if waits && start.elapsed() > *limit {
+                late.push(worker.name.clone());
+            }
+            waits && start.elapsed() <= *limit
+        });
+        still.is_empty()
+    });
+    late.extend(still.into_iter().map(|(worker, _)| worker.name.clone()));
+    late
 }
 
 fn failed(failed: bool) -> &'static str {

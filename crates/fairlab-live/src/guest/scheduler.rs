@@ -15,6 +15,9 @@ use serde_json::{Map, json};
 /// Where a scheduler leaves what it saw last.
 pub const LAST: &str = "/tmp/scheduler.json";
 
+/// Length of a slice.
+pub const SLICE: Duration = Duration::from_millis(3);
+
 /// Starts the scheduler with `arguments`.
 pub fn start(arguments: &[String]) -> Child {
     let child = Command::new("/proc/self/exe")
@@ -41,7 +44,7 @@ pub fn options(arguments: &[String]) -> Options {
     Options {
         kernel: Kernel::of(Release::V7_2),
         settings: Settings {
-            slice_ns: 3_000_000,
+            slice_ns: SLICE.as_nanos() as u64,
             hz: 250,
             record_every: number("record="),
             lost_thread: number("lose="),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
 
-use crate::load::{Worker, mix};
+use crate::load::{Worker, lost, mix, patience};
 use crate::report::Report;
 use crate::scheduler::{LAST, start};
 use crate::trace::Trace;
@@ -146,8 +146,8 @@ fn run_mix(facts: &mut Facts) -> bool {
     let mut workers = mix(cpus);
     std::thread::sleep(Duration::from_secs(1));
     let start = Instant::now();
-    // A task of the policy SCHED_IDLE has a share of less than a thousandth.
     let window = seconds().min(Duration::from_secs(5));
+    let limits = patience(&workers);
     let mut stalled = Vec::new();
     let mut always_ours = true;
     for worker in &mut workers {
@@ -156,17 +156,21 @@ fn run_mix(facts: &mut Facts) -> bool {
     while start.elapsed() < seconds() {
         std::thread::sleep(window);
         always_ours &= status().is_ours();
-        for worker in &mut workers {
-            if worker.stands_still() {
+        for (worker, limit) in workers.iter_mut().zip(&limits) {
+            if *limit <= window && worker.stands_still() {
                 stalled.push(format!("{} at {:?}", worker.name, start.elapsed()));
             }
         }
     }
+    stalled.extend(lost(&mut workers));
     let seen = last_seen(facts);
     facts.insert("stalled".to_owned(), json!(stalled));
     facts.insert("always_enabled".to_owned(), json!(always_ours));
-    let names: Vec<_> = workers.iter().map(|w| w.name.clone()).collect();
-    facts.insert("workers".to_owned(), json!(names));
+    // The kernel names a task that it saw stall by its number.
+    let names = workers.iter().map(|w| (w.pid().to_string(), json!(w.name)));
+    facts.insert("workers".to_owned(), Value::Object(names.collect()));
+    let ended = fs::read_to_string("/tmp/ended").unwrap_or_default();
+    facts.insert("ended".to_owned(), json!(ended));
     let took = give_back(child, Signal::TERM);
     facts.insert("disabled_after_ms".to_owned(), json!(took));
     let all_alive = workers.iter_mut().all(Worker::is_alive);
@@ -219,23 +223,6 @@ fn kill(facts: &mut Facts) -> bool {
     lost.is_empty()
 }
 
-/// Those that do not run any more. The kernel gives a task of the policy SCHED_IDLE a few ms in several seconds
-/// beside others, so that only time tells it from one that is lost.
-fn lost(workers: &mut [Worker]) -> Vec<String> {
-    for worker in &mut *workers {
-        worker.progress();
-    }
-    let mut still: Vec<&mut Worker> = workers.iter_mut().collect();
-    wait(Duration::from_secs(20), || {
-        still.retain_mut(|worker| worker.stands_still());
-        still.is_empty()
-    });
-    still
-        .into_iter()
-        .map(|worker| worker.name.clone())
-        .collect()
-}
-
 /// Loses a task's wakeups on purpose; the kernel's watchdog has to end the scheduler and say why.
 fn stall(facts: &mut Facts) -> bool {
     let victim = Worker::start("periodic");
@@ -281,14 +268,7 @@ fn hotplug(facts: &mut Facts) -> bool {
         sequence = status().enable_seq;
         back.push(took.map(|t| t.as_millis() as u64));
     }
-    for worker in &mut workers {
-        worker.progress();
-    }
-    std::thread::sleep(Duration::from_secs(3));
-    let stalled: Vec<_> = workers
-        .iter_mut()
-        .filter_map(|w| w.stands_still().then(|| w.name.clone()))
-        .collect();
+    let stalled = lost(&mut workers);
     facts.insert("back_after_ms".to_owned(), json!(back));
     facts.insert("stalled".to_owned(), json!(stalled));
     let seen = last_seen(facts);
@@ -310,6 +290,7 @@ fn cores(facts: &mut Facts) -> bool {
     std::thread::sleep(Duration::from_secs(1));
     // Read before, so that looking costs little beside what is looked at.
     let core_of_cpu: Vec<String> = (0..cpus).map(core_of).collect();
+    let trace = Trace::start();
     let workers: Vec<_> = (0..cores).map(|_| Worker::start("hog")).collect();
     let spread = || {
         let mut used: Vec<_> = workers
@@ -323,7 +304,6 @@ fn cores(facts: &mut Facts) -> bool {
     let took = wait(Duration::from_secs(5), spread);
     let (mut looks, mut apart) = (0u32, 0u32);
     let mut together = Vec::new();
-    let trace = Trace::start();
     let start = Instant::now();
     while start.elapsed() < seconds() {
         looks += 1;
