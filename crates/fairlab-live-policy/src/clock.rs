@@ -13,6 +13,9 @@ pub const VTIME_PER_NS_SHIFT: u32 = 4;
 
 const NICE_0: u64 = 1024;
 
+/// The least weight of a task.
+const LIGHTEST: u64 = NICE_TO_WEIGHT[NICE_TO_WEIGHT.len() - 1] as u64;
+
 /// The unscaled weight of a task: `static_prio` is 100 for nice -20 to 139 for nice 19.
 ///
 /// Differs from Linux: `SCHED_IDLE` weighs as nice 19 does (15) and not 3. Beside a few tasks of nice -10 a
@@ -64,11 +67,12 @@ const fn to_virtual(ns: u64, weight: u64) -> u64 {
 }
 
 impl QueueClock {
-    /// By how much the queue's time advances when one of its tasks has run for `ns`.
+    /// By how much the queue's time advances when that of one of its tasks, of `weight`, has by `moved`: it is the
+    /// mean of theirs by weight.
     #[inline(always)]
-    #[must_use]
-    pub const fn advance_of(&self, ns: u64) -> u64 {
-        to_virtual(ns, self.weights)
+    const fn follow(&self, moved: u64, weight: u64) -> u64 {
+        let all = if self.weights == 0 { 1 } else { self.weights };
+        moved.wrapping_mul(weight) / all
     }
 }
 
@@ -95,27 +99,40 @@ impl TaskClock {
         };
     }
 
-    /// The task has run for `ns`; with a slice used up it gets a new deadline.
-    #[inline(always)]
-    pub const fn run(&mut self, ns: u64, slice_ns: u64) {
-        self.vruntime = self.vruntime.wrapping_add(to_virtual(ns, self.weight));
-        if !Vruntime(self.vruntime).is_before(Vruntime(self.deadline)) {
-            self.renew(slice_ns);
-        }
-    }
-
-    /// At `vtime` of its queue the task may be owed two slices at most, also while it runs.
+    /// The task, of `queue`, has run for `ns`; with a slice used up it gets a new deadline. By how much the queue's
+    /// time advances.
     ///
-    /// A task that is heavier than all others together can use one CPU and no more, and falls behind
-    /// for as long as it runs. Without a limit it would be due first for ever, and what shares its CPU would
-    /// never have its turn.
+    /// The task may be owed two slices at most. One that is heavier than all others together can use one CPU and no
+    /// more, and would fall behind for as long as it runs: it would be due first for ever, and what shares its CPU
+    /// would never have its turn. What the limit gives it, the queue's time follows like what it ran. Otherwise that
+    /// time would fall behind all others, and each that wakes would go before them.
+    ///
+    /// And it may be ahead by as much as the order of deadlines brings about: a slice of its own, while the lightest
+    /// waits for one. Further ahead is who had a CPU to itself that nobody else wanted. Once others come, it
+    /// would wait until they have run as much for their weight, which a watchdog takes for lost.
     #[inline(always)]
-    pub const fn limit_lag(&mut self, vtime: u64, slice_ns: u64) {
-        let limit = to_virtual(2 * slice_ns, self.weight);
-        if Vruntime(vtime).since(Vruntime(self.vruntime)) > limit as i64 {
-            self.vruntime = vtime.wrapping_sub(limit);
+    pub const fn run(&mut self, queue: &QueueClock, ns: u64, slice_ns: u64) -> u64 {
+        let before = Vruntime(self.vruntime);
+        let ran = to_virtual(ns, self.weight);
+        let slice = to_virtual(slice_ns, self.weight);
+        let now = before.plus(ran);
+        let vtime = Vruntime(queue.vtime);
+        let least = vtime.minus(2 * slice);
+        if now.is_before(least) {
+            self.vruntime = least.0;
+            self.renew(slice_ns);
+            return queue.follow(least.0.wrapping_sub(before.0), self.weight);
+        }
+        self.vruntime = now.0;
+        if !now.is_before(Vruntime(self.deadline)) {
             self.renew(slice_ns);
         }
+        let most = vtime.plus(slice + to_virtual(slice_ns, LIGHTEST));
+        if most.is_before(now) {
+            self.vruntime = most.0;
+            self.deadline = self.deadline.wrapping_sub(now.0.wrapping_sub(most.0));
+        }
+        queue.follow(ran, self.weight)
     }
 
     /// The task moves from a queue at one virtual time to a queue at another.

@@ -112,13 +112,6 @@ pub extern "C" fn fairlab_weight(static_prio: u32, is_idle_policy: bool) -> u64 
     weight_of_nice(static_prio, is_idle_policy)
 }
 
-/// See [`QueueClock::advance_of`].
-#[unsafe(no_mangle)]
-#[inline(always)]
-pub extern "C" fn fairlab_advance(queue: &QueueClock, ns: u64) -> u64 {
-    queue.advance_of(ns)
-}
-
 /// See [`TaskClock::join`].
 #[unsafe(no_mangle)]
 #[inline(always)]
@@ -133,12 +126,16 @@ pub extern "C" fn fairlab_leave(task: &mut TaskClock, vtime: u64, slice_ns: u64)
     task.leave(vtime, slice_ns);
 }
 
-/// See [`TaskClock::run`] and [`TaskClock::limit_lag`].
+/// See [`TaskClock::run`].
 #[unsafe(no_mangle)]
 #[inline(always)]
-pub extern "C" fn fairlab_run(task: &mut TaskClock, vtime: u64, ns: u64, slice_ns: u64) {
-    task.run(ns, slice_ns);
-    task.limit_lag(vtime, slice_ns);
+pub extern "C" fn fairlab_run(
+    task: &mut TaskClock,
+    queue: &QueueClock,
+    ns: u64,
+    slice_ns: u64,
+) -> u64 {
+    task.run(queue, ns, slice_ns)
 }
 
 /// See [`TaskClock::transfer`].

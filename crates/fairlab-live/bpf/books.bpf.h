@@ -98,8 +98,8 @@ static __inline void charge(struct task_struct *p, struct task_state *task)
 	task->charged = all;
 	if (ran <= 0 || !queue)
 		return;
-	fairlab_run(&task->clock, queue->vtime, ran, config.slice_ns);
-	__sync_fetch_and_add(&queue->vtime, fairlab_advance(queue, ran));
+	__sync_fetch_and_add(&queue->vtime,
+			     fairlab_run(&task->clock, queue, ran, config.slice_ns));
 }
 
 #endif

@@ -85,10 +85,9 @@ u32 fairlab_spare(struct config *config, struct request *request, u32 place);
 bool fairlab_leaves_core(struct config *config, struct request *request, u64 *since, u64 now);
 void fairlab_record_wakee(struct config *config, struct wakes *wakes, u64 jiffies, u32 thread);
 u64 fairlab_weight(u32 static_prio, bool is_idle_policy);
-u64 fairlab_advance(struct queue_clock *queue, u64 ns);
 void fairlab_join(struct task_clock *task, u64 vtime, u64 slice_ns);
 void fairlab_leave(struct task_clock *task, u64 vtime, u64 slice_ns);
-void fairlab_run(struct task_clock *task, u64 vtime, u64 ns, u64 slice_ns);
+u64 fairlab_run(struct task_clock *task, struct queue_clock *queue, u64 ns, u64 slice_ns);
 void fairlab_transfer(struct task_clock *task, u64 from, u64 to);
 
 #endif
