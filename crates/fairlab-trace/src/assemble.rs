@@ -61,7 +61,8 @@ fn cpu(number: i64) -> Option<u64> {
 }
 
 /// Makes the event; `None` when the fields make no sense, or when nothing happened.
-#[inline]
+// Inlined, so that it is short where the kind is known beforehand.
+#[inline(always)]
 pub(crate) fn assemble(
     known: Known,
     time: u64,

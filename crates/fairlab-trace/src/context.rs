@@ -37,17 +37,23 @@ impl Context {
         }
     }
 
-    /// The number of the name in the kernel's fixed array. Nearly always the task has the same name
-    /// as before, and then one comparison of 16 bytes settles it.
+    /// The number of the name of the kernel's 16 bytes, the first byte lowest. Nearly always the task has the
+    /// same name as before, and then one comparison settles it.
     #[inline]
-    pub(crate) fn comm16(&mut self, pid: u32, comm: [u8; 16]) -> u32 {
-        let packed = u128::from_le_bytes(comm);
+    pub(crate) fn comm16(&mut self, pid: u32, comm: u128) -> u32 {
         let task = self.tasks.get(pid);
-        if task.comm == packed && task.name != crate::raw::NONE {
+        if task.comm == comm && task.name != crate::raw::NONE {
             return task.name;
         }
+        self.new_comm16(pid, comm)
+    }
+
+    #[cold]
+    fn new_comm16(&mut self, pid: u32, packed: u128) -> u32 {
+        let task = self.tasks.get(pid);
         task.comm = packed;
         let known = NameId(task.name);
+        let comm = packed.to_le_bytes();
         let end = comm.iter().position(|&byte| byte == 0).unwrap_or(16);
         let comm = &comm[..end];
         if is_worker_of(self.names.get(known).as_bytes(), comm) {
@@ -100,10 +106,22 @@ mod tests {
     fn a_worker_keeps_the_name_of_its_work() {
         let mut ctx = Context::new();
         let full = ctx.comm(7, b"kworker/0:1-eve");
-        assert_eq!(ctx.comm16(7, *b"kworker/0:1\0\0\0\0\0"), full);
-        assert_eq!(ctx.comm16(7, *b"kworker/0:1\0\0\0\0\0"), full);
-        assert_ne!(ctx.comm16(7, *b"kworker/0:2\0\0\0\0\0"), full);
+        assert_eq!(
+            ctx.comm16(7, u128::from_le_bytes(*b"kworker/0:1\0\0\0\0\0")),
+            full
+        );
+        assert_eq!(
+            ctx.comm16(7, u128::from_le_bytes(*b"kworker/0:1\0\0\0\0\0")),
+            full
+        );
+        assert_ne!(
+            ctx.comm16(7, u128::from_le_bytes(*b"kworker/0:2\0\0\0\0\0")),
+            full
+        );
         let shell = ctx.comm(8, b"sh-like");
-        assert_ne!(ctx.comm16(8, *b"sh\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), shell);
+        assert_ne!(
+            ctx.comm16(8, u128::from_le_bytes(*b"sh\0\0\0\0\0\0\0\0\0\0\0\0\0\0")),
+            shell
+        );
     }
 }

@@ -1,207 +1,14 @@
-//! The kernel's `format` files: which field of an event is where.
+//! How the events of each kind are read, by their `format` files.
 
-use crate::assemble::{self, Parts, assemble};
+use crate::assemble::{self, ABSENT, Parts, assemble};
 use crate::context::Context;
 use crate::counts::CountId;
 use crate::endian::Endian;
+use crate::field::{Comm, Number};
+use crate::format::EventFormat;
 use crate::known::Known;
 use crate::raw::{NONE, RawEvent};
 use crate::state::{self, StateBits};
-
-/// A `format` file, taken apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct EventFormat {
-    pub name: String,
-    pub id: u32,
-    pub fields: Vec<Field>,
-    pub print: String,
-}
-
-/// One field.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Field {
-    pub name: String,
-    pub offset: u32,
-    pub size: u32,
-    pub is_signed: bool,
-    /// The field holds offset and length of its data, which are elsewhere in the event.
-    pub is_data_loc: bool,
-    /// The same, counted from the end of the field.
-    pub is_rel_loc: bool,
-}
-
-impl EventFormat {
-    /// Reads a `format` file; `None` if it has no name or number.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let mut name = None;
-        let mut id = None;
-        let mut fields = Vec::new();
-        let mut print = String::new();
-        for line in text.lines() {
-            let line = line.trim();
-            if let Some(rest) = line.strip_prefix("name:") {
-                name = Some(rest.trim().to_owned());
-            } else if let Some(rest) = line.strip_prefix("ID:") {
-                id = rest.trim().parse().ok();
-            } else if let Some(rest) = line.strip_prefix("field:") {
-                fields.extend(Field::parse(rest));
-            } else if let Some(rest) = line.strip_prefix("print fmt:") {
-                rest.trim().clone_into(&mut print);
-            }
-        }
-        Some(Self {
-            name: name?,
-            id: id?,
-            fields,
-            print,
-        })
-    }
-
-    pub(crate) fn field(&self, name: &str) -> Option<&Field> {
-        self.fields.iter().find(|field| field.name == name)
-    }
-}
-
-impl Field {
-    /// Reads `char prev_comm[16];\toffset:8;\tsize:16;\tsigned:1;`.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.split(';');
-        let declaration = parts.next()?.trim();
-        let (mut offset, mut size, mut is_signed) = (None, None, None);
-        for part in parts {
-            match part.trim().split_once(':') {
-                Some(("offset", number)) => offset = number.trim().parse().ok(),
-                Some(("size", number)) => size = number.trim().parse().ok(),
-                Some(("signed", number)) => is_signed = Some(number.trim() != "0"),
-                _ => {}
-            }
-        }
-        let word = declaration.split_whitespace().next_back()?;
-        let word = word.trim_start_matches('*');
-        Some(Self {
-            name: word.split('[').next()?.to_owned(),
-            offset: offset?,
-            size: size?,
-            // Kernels before 2.6.32 do not say; their tracepoints say it by type.
-            is_signed: is_signed.unwrap_or_else(|| !declaration.contains("unsigned")),
-            is_data_loc: declaration.contains("__data_loc"),
-            is_rel_loc: declaration.contains("__rel_loc"),
-        })
-    }
-
-    fn number(&self) -> Number {
-        Number::new(self.offset, self.size, self.is_signed)
-    }
-}
-
-/// Where a number is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Number {
-    offset: u32,
-    size: u8,
-    is_signed: bool,
-    /// The bits that a word which begins there has above the number; 64 for numbers of odd sizes.
-    above: u8,
-}
-
-impl Number {
-    fn new(offset: u32, size: u32, is_signed: bool) -> Self {
-        Self {
-            offset,
-            size: size.min(255) as u8,
-            is_signed,
-            above: match size {
-                1 | 2 | 4 | 8 => 64 - 8 * size as u8,
-                _ => 64,
-            },
-        }
-    }
-
-    // Seven of them make an event, and calls would cost more than what they do.
-    #[inline(always)]
-    pub(crate) fn read(self, endian: Endian, bytes: &[u8]) -> Option<i64> {
-        // One load and two shifts whatever the size, where there are eight bytes.
-        let at = self.offset as usize;
-        if let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk)
-            && self.above < 64
-            && !endian.is_big
-        {
-            let word = u64::from_le_bytes(*word) << self.above;
-            return Some(if self.is_signed {
-                word.cast_signed() >> self.above
-            } else {
-                (word >> self.above).cast_signed()
-            });
-        }
-        endian.int(bytes, at, self.size, self.is_signed)
-    }
-}
-
-/// Where a task's name is.
-#[derive(Clone, Copy, Debug)]
-enum Comm {
-    /// The usual array.
-    Sixteen(usize),
-    /// An array of another size.
-    Array(usize, usize),
-    /// Somewhere behind the fields.
-    Located { at: usize, is_relative: bool },
-}
-
-impl Comm {
-    fn of(field: &Field) -> Self {
-        let offset = field.offset as usize;
-        if field.is_data_loc || field.is_rel_loc {
-            Self::Located {
-                at: offset,
-                is_relative: field.is_rel_loc,
-            }
-        } else if field.size == 16 {
-            Self::Sixteen(offset)
-        } else {
-            Self::Array(offset, field.size as usize)
-        }
-    }
-
-    /// The number of the name.
-    #[inline]
-    fn read(&self, endian: Endian, bytes: &[u8], pid: u32, ctx: &mut Context) -> Option<u32> {
-        let text = match *self {
-            Self::Sixteen(offset) => {
-                let comm = bytes.get(offset..)?.first_chunk()?;
-                return Some(ctx.comm16(pid, *comm));
-            }
-            Self::Array(offset, size) => bytes.get(offset..)?.get(..size)?,
-            Self::Located { at, is_relative } => {
-                let packed = endian.u32(bytes, at)?;
-                let mut offset = (packed & 0xffff) as usize;
-                if is_relative {
-                    offset += at + 4;
-                }
-                let length = (packed >> 16) as usize;
-                let text = bytes.get(offset..)?;
-                // Names have at most 16 bytes. They are read as one word, which may reach behind the name, or, at
-                // the end of the event, begin before it.
-                let word = match (text.first_chunk(), bytes.last_chunk()) {
-                    (Some(word), _) => Some(u128::from_le_bytes(*word)),
-                    (None, Some(word)) if !text.is_empty() => {
-                        Some(u128::from_le_bytes(*word) >> (128 - 8 * text.len()))
-                    }
-                    _ => None,
-                };
-                if let Some(word) = word
-                    && (1..=text.len().min(16)).contains(&length)
-                {
-                    let comm = word & (u128::MAX >> (128 - 8 * length));
-                    return Some(ctx.comm16(pid, comm.to_le_bytes()));
-                }
-                text.get(..length)?
-            }
-        };
-        let end = memchr::memchr(0, text).unwrap_or(text.len());
-        Some(ctx.comm(pid, &text[..end]))
-    }
-}
 
 /// A task among the fields.
 #[derive(Clone, Copy, Debug)]
@@ -214,11 +21,36 @@ struct Who {
 impl Who {
     fn find(format: &EventFormat, pid: &[&str], comm: &str, prio: &str) -> Option<Self> {
         Some(Self {
-            pid: pid.iter().find_map(|name| format.field(name))?.number(),
+            pid: Number::of(pid.iter().find_map(|name| format.field(name))?)?,
             comm: format.field(comm).map(Comm::of),
-            prio: format.field(prio).map(Field::number),
+            prio: format.field(prio).and_then(Number::of),
         })
     }
+
+    /// The task's number, that of its name, and its priority.
+    #[inline(always)]
+    fn read(&self, endian: Endian, bytes: &[u8], ctx: &mut Context) -> Option<(i64, u32, i64)> {
+        let number = self.pid.read(endian, bytes)?;
+        let pid = assemble::pid(number);
+        let name = match &self.comm {
+            Some(comm) if pid != 0 => comm.read(endian, bytes, pid, ctx)?,
+            _ => NONE,
+        };
+        let prio = match &self.prio {
+            Some(prio) => prio.read(endian, bytes)?,
+            None => ABSENT,
+        };
+        Some((number, name, prio))
+    }
+}
+
+/// When and where an event was recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamp {
+    pub time: u64,
+    pub cpu: u32,
+    /// Who ran there, if that is known otherwise than by the event's own `common_pid`.
+    pub current: Option<u32>,
 }
 
 /// How to read the events of one kind.
@@ -255,29 +87,25 @@ impl Layout {
         self.plan.is_some()
     }
 
-    /// Makes an event of the bytes, and counts it. `current`, where it is known otherwise, takes the
-    /// place of the event's own `common_pid`.
+    /// Makes an event of the bytes, and counts it.
     #[inline]
     pub(crate) fn decode(
         &self,
         endian: Endian,
         bytes: &[u8],
-        time: u64,
-        cpu: u32,
-        current: Option<u32>,
+        stamp: Stamp,
         ctx: &mut Context,
     ) -> Option<RawEvent> {
         ctx.counts.add(self.count);
-        self.plan
-            .as_ref()?
-            .decode(endian, bytes, time, cpu, current, ctx)
+        self.plan.as_ref()?.decode(endian, bytes, stamp, ctx)
     }
 }
 
 impl Plan {
     fn new(known: Known, format: &EventFormat) -> Option<Self> {
-        let number = |name: &str| format.field(name).map(Field::number);
-        let task = |prio| Who::find(format, &["pid", "tid"], "comm", prio);
+        let number = |name: &str| Number::of(format.field(name)?);
+        let who = |pid: &[&str], comm, prio| Who::find(format, pid, comm, prio);
+        let task = |prio| who(&["pid", "tid"], "comm", prio);
         let mut plan = Self {
             known,
             common_pid: number("common_pid"),
@@ -289,8 +117,8 @@ impl Plan {
         };
         match known {
             Known::Switch => {
-                plan.a = Some(Who::find(format, &["prev_pid"], "prev_comm", "prev_prio")?);
-                plan.b = Some(Who::find(format, &["next_pid"], "next_comm", "next_prio")?);
+                plan.a = Some(who(&["prev_pid"], "prev_comm", "prev_prio")?);
+                plan.b = Some(who(&["next_pid"], "next_comm", "next_prio")?);
                 plan.first = number("prev_state");
                 plan.state_bits = StateBits::from_print_format(&format.print);
             }
@@ -306,9 +134,9 @@ impl Plan {
             }
             Known::Fork => {
                 let parent = ["parent_pid", "parent_tid", "pid"];
-                plan.a = Some(Who::find(format, &parent, "parent_comm", "")?);
+                plan.a = Some(who(&parent, "parent_comm", "")?);
                 let child = ["child_pid", "child_tid"];
-                plan.b = Some(Who::find(format, &child, "child_comm", "")?);
+                plan.b = Some(who(&child, "child_comm", "")?);
             }
             Known::Exec => plan.a = Some(task("")?),
             Known::Exit => plan.a = Some(task("prio")?),
@@ -325,7 +153,7 @@ impl Plan {
                 plan.first = Some(number("state")?);
                 plan.second = number("cpu_id");
             }
-            Known::TaskRename => plan.a = Some(Who::find(format, &["pid"], "newcomm", "")?),
+            Known::TaskRename => plan.a = Some(who(&["pid"], "newcomm", "")?),
             Known::TaskNew => plan.a = Some(task("")?),
         }
         Some(plan)
@@ -336,57 +164,60 @@ impl Plan {
         &self,
         endian: Endian,
         bytes: &[u8],
-        time: u64,
-        cpu: u32,
-        current: Option<u32>,
+        stamp: Stamp,
+        ctx: &mut Context,
+    ) -> Option<RawEvent> {
+        let mut decode = |known, endian| self.decode_as(known, endian, bytes, stamp, ctx);
+        if endian.is_big {
+            return decode(self.known, endian);
+        }
+        // The kinds that recordings are full of have code of their own, without the others' branches.
+        match self.known {
+            Known::Switch => decode(Known::Switch, Endian::LITTLE),
+            Known::StatRuntime => decode(Known::StatRuntime, Endian::LITTLE),
+            Known::Waking => decode(Known::Waking, Endian::LITTLE),
+            Known::Wakeup => decode(Known::Wakeup, Endian::LITTLE),
+            known => decode(known, Endian::LITTLE),
+        }
+    }
+
+    #[inline(always)]
+    fn decode_as(
+        &self,
+        known: Known,
+        endian: Endian,
+        bytes: &[u8],
+        stamp: Stamp,
         ctx: &mut Context,
     ) -> Option<RawEvent> {
         let mut parts = Parts::EMPTY;
         if let Some(who) = &self.a {
-            parts.a = who.pid.read(endian, bytes)?;
-            let pid = assemble::pid(parts.a);
-            if pid != 0
-                && let Some(comm) = &who.comm
-            {
-                parts.a_name = comm.read(endian, bytes, pid, ctx)?;
-            }
-            if let Some(prio) = who.prio {
-                parts.a_prio = prio.read(endian, bytes)?;
-            }
+            (parts.a, parts.a_name, parts.a_prio) = who.read(endian, bytes, ctx)?;
         }
         if let Some(who) = &self.b {
-            parts.b = who.pid.read(endian, bytes)?;
-            let pid = assemble::pid(parts.b);
-            if pid != 0
-                && let Some(comm) = &who.comm
-            {
-                parts.b_name = comm.read(endian, bytes, pid, ctx)?;
-            }
-            if let Some(prio) = who.prio {
-                parts.b_prio = prio.read(endian, bytes)?;
-            }
+            (parts.b, parts.b_name, parts.b_prio) = who.read(endian, bytes, ctx)?;
         }
-        if let Some(first) = self.first {
+        if let Some(first) = &self.first {
             parts.first = first.read(endian, bytes)?;
         }
-        if let Some(second) = self.second {
+        if let Some(second) = &self.second {
             parts.second = second.read(endian, bytes)?;
         }
-        if self.known == Known::Switch {
+        if known == Known::Switch {
             let state = parts.first as u64;
             parts.state = match &self.state_bits {
                 Some(bits) => bits.decode(state),
                 None => state::from_old_number(state),
             };
         }
-        let current = match current {
+        let current = match stamp.current {
             Some(current) => current,
-            None => match self.common_pid {
+            None => match &self.common_pid {
                 Some(number) => assemble::pid(number.read(endian, bytes)?),
                 None => NONE,
             },
         };
-        assemble(self.known, time, cpu, current, &parts, ctx)
+        assemble(known, stamp.time, stamp.cpu, current, &parts, ctx)
     }
 }
 
@@ -394,7 +225,8 @@ impl Plan {
 #[derive(Clone, Debug)]
 pub(crate) struct Layouts {
     endian: Endian,
-    common_type: Number,
+    /// Where the number of an event is, and its size.
+    common_type: (usize, u8),
     by_id: Vec<Option<Layout>>,
     unknown: CountId,
 }
@@ -407,7 +239,7 @@ impl Layouts {
         Self {
             endian,
             // Until a format says otherwise.
-            common_type: Number::new(0, 2, false),
+            common_type: (0, 2),
             by_id: Vec::new(),
             unknown: ctx.counts.id("(no format)", false),
         }
@@ -418,7 +250,7 @@ impl Layouts {
             return;
         }
         if let Some(field) = format.field("common_type") {
-            self.common_type = field.number();
+            self.common_type = (field.offset as usize, field.size.min(255) as u8);
         }
         let index = format.id as usize;
         if index >= self.by_id.len() {
@@ -442,67 +274,17 @@ impl Layouts {
 
     /// Makes an event of the bytes of a tracepoint, and counts it.
     #[inline]
-    pub(crate) fn decode(
-        &self,
-        bytes: &[u8],
-        time: u64,
-        cpu: u32,
-        current: Option<u32>,
-        ctx: &mut Context,
-    ) -> Option<RawEvent> {
-        let id = self.common_type.read(self.endian, bytes)?;
-        match self.get(id as u32) {
-            Some(layout) => layout.decode(self.endian, bytes, time, cpu, current, ctx),
+    pub(crate) fn decode(&self, bytes: &[u8], stamp: Stamp, ctx: &mut Context) -> Option<RawEvent> {
+        let id = match self.common_type {
+            (at, 2) => u32::from(self.endian.u16(bytes, at)?),
+            (at, size) => self.endian.int(bytes, at, size, false)? as u32,
+        };
+        match self.get(id) {
+            Some(layout) => layout.decode(self.endian, bytes, stamp, ctx),
             None => {
                 ctx.counts.add(self.unknown);
                 None
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_format_file_is_taken_apart() {
-        let text = "name: x\nID: 7\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
-            \tfield:__data_loc char[] comm;\toffset:8;\tsize:4;\tsigned:1;\n\
-            \tfield:char prev_comm[16];\toffset:12;\tsize:16;\tsigned:0;\n\nprint fmt: \"%s\", REC->x\n";
-        let format = EventFormat::parse(text).unwrap();
-        assert_eq!((format.name.as_str(), format.id), ("x", 7));
-        assert!(format.field("comm").unwrap().is_data_loc);
-        assert_eq!(format.field("prev_comm").unwrap().size, 16);
-        assert_eq!(format.print, "\"%s\", REC->x");
-    }
-
-    /// Names that lie anywhere in an event, and events that end anywhere behind them.
-    #[test]
-    fn a_located_name_is_read_wherever_the_event_ends() {
-        let text = b"0123456789abcdef";
-        for length in 0..=text.len() {
-            for behind in 0..20 {
-                let mut bytes = vec![0xff; 8];
-                bytes.extend(((length as u32) << 16 | 12).to_le_bytes());
-                bytes.extend(&text[..length]);
-                bytes.resize(bytes.len() + behind, b'x');
-                let comm = Comm::Located {
-                    at: 8,
-                    is_relative: false,
-                };
-                let mut ctx = Context::new();
-                let number = comm.read(Endian::LITTLE, &bytes, 7, &mut ctx);
-                let name = ctx.names.get(fairlab_event::NameId(number.unwrap()));
-                assert_eq!(name.as_bytes(), &text[..length], "{behind} bytes behind it");
-            }
-        }
-        let beyond = [20, 0, 3, 0];
-        let comm = Comm::Located {
-            at: 0,
-            is_relative: false,
-        };
-        let read = comm.read(Endian::LITTLE, &beyond, 7, &mut Context::new());
-        assert_eq!(read, None);
     }
 }

@@ -57,6 +57,8 @@ mod unwrap;
 mod assemble;
 mod cpu_list;
 mod endian;
+mod field;
+mod format;
 mod layout;
 mod ring;
 

@@ -5,8 +5,10 @@
 //! records between the others.
 
 mod attr;
+mod decode;
 mod features;
 mod header;
+mod inbox;
 mod record;
 mod rounds;
 mod stream;

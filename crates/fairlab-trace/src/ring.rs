@@ -1,7 +1,7 @@
 //! Pages of the kernel's ring buffer.
 
 use crate::endian::Endian;
-use crate::layout::Field;
+use crate::format::Field;
 
 /// Where things are in a page, from `header_page`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -119,6 +119,10 @@ impl StateBits {
 
     /// What `state` says.
     pub(crate) fn decode(&self, state: u64) -> SwitchState {
+        // Without a bit there is nothing to look for.
+        if state == 0 {
+            return SwitchState::Runnable;
+        }
         // A preempted task is runnable, whatever it was about to do.
         if state & self.preempted != 0 {
             return SwitchState::Preempted;

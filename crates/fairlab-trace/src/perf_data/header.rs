@@ -5,7 +5,7 @@ use super::features::Features;
 use crate::context::Context;
 use crate::endian::Endian;
 use crate::error::OpenError;
-use crate::layout::EventFormat;
+use crate::format::EventFormat;
 use crate::metadata::{Format, Metadata};
 use crate::source::Source;
 use crate::trace_dat;

@@ -43,6 +43,32 @@ impl Lane {
         self.events.get(self.next).map(|event| event.time)
     }
 
+    /// Moves events to `out`, at most `most`: those up to the time `bound`, and of them those up to `until` and
+    /// `least` later ones. Says how many.
+    #[inline]
+    fn take(
+        &mut self,
+        bound: u64,
+        until: u64,
+        least: usize,
+        most: usize,
+        out: &mut Vec<RawEvent>,
+    ) -> usize {
+        let sure = bound.min(until);
+        let rest = &self.events[self.next..];
+        let mut taken = 0;
+        // Event by event: runs are short where CPUs wake each other, and a call to copy one costs more than the copy.
+        for event in &rest[..rest.len().min(most)] {
+            if event.time > sure && (event.time > bound || taken >= least) {
+                break;
+            }
+            out.push(*event);
+            taken += 1;
+        }
+        self.next += taken;
+        taken
+    }
+
     fn put_in_order(&mut self) {
         if std::mem::take(&mut self.is_disordered) {
             // Stable: events of the same time keep the order of the file.
@@ -98,28 +124,28 @@ impl Rounds {
         }
         let mut taken = 0;
         out.reserve(most.min(self.len));
-        while let Some(Reverse((_, index))) = self.heap.pop() {
-            let bound = match self.heap.peek() {
-                Some(&Reverse(bound)) => bound,
-                None => (u64::MAX, usize::MAX),
-            };
+        while let Some(&Reverse((_, index))) = self.heap.peek() {
+            // The second of a heap is one of the two below the first.
+            let second = self.heap.as_slice().get(1..).unwrap_or_default();
+            let bound = second.iter().take(2).map(|&Reverse(next)| next).min();
+            // Up to this time the lane is first, so a busy CPU costs no heap operation per event.
+            let bound = bound.map_or(u64::MAX, |(time, other)| {
+                time.saturating_sub(u64::from(index > other))
+            });
             let lane = &mut self.lanes[index];
-            // One lane goes on as long as it is first, so a busy CPU costs no heap operation per event. Event by
-            // event: runs are short where CPUs wake each other, and a call to copy one costs more than the copy.
-            while let Some(&event) = lane.events.get(lane.next)
-                && (event.time, index) <= bound
-                && taken < most
-                && (event.time <= until || taken < least)
-            {
-                out.push(event);
-                lane.next += 1;
-                taken += 1;
-            }
+            taken += lane.take(bound, until, least.saturating_sub(taken), most - taken, out);
             match lane.peek() {
-                Some(time) if (time, index) > bound => self.heap.push(Reverse((time, index))),
+                Some(time) if time > bound => {
+                    // It has its new place when the guard goes.
+                    if let Some(mut first) = self.heap.peek_mut() {
+                        *first = Reverse((time, index));
+                    }
+                }
                 // It is still first, and not to be taken.
                 Some(_) => break,
-                None => {}
+                None => {
+                    self.heap.pop();
+                }
             }
         }
         self.len -= taken;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::options::Clock;
 use super::{Compression, sections};
 use crate::context::Context;
-use crate::layout::Layouts;
+use crate::layout::{Layouts, Stamp};
 use crate::merge::Stream;
 use crate::raw::RawEvent;
 use crate::ring::PageLayout;
@@ -149,7 +149,12 @@ impl Stream for CpuStream {
         }
         while let Some((time, bytes)) = page.next_event() {
             let time = self.clock.to_ns(time);
-            out.extend(self.layouts.decode(bytes, time, self.cpu, None, ctx));
+            let stamp = Stamp {
+                time,
+                cpu: self.cpu,
+                current: None,
+            };
+            out.extend(self.layouts.decode(bytes, stamp, ctx));
         }
         if !page.is_whole {
             self.problem(ctx, "a page is broken; its events are read up to there");

@@ -2,7 +2,7 @@
 
 use super::scan::Scan;
 use super::{Buffer, CpuData, Description, options};
-use crate::layout::EventFormat;
+use crate::format::EventFormat;
 use crate::ring::PageLayout;
 
 /// CPUs above this do not exist.
