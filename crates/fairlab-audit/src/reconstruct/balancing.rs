@@ -73,12 +73,29 @@ impl Reconstruction<'_> {
         }
     }
 
-    /// Makes a pass.
+    /// Makes a pass that begins now, and the moves that the recording tells of soon.
     pub(super) fn look_around<T>(
         &mut self,
         pass: impl FnOnce(&mut Balancer<'_>, &mut dyn BalanceOps) -> T,
     ) -> T {
         let told = self.moves_soon();
+        self.make_pass(told, pass)
+    }
+
+    /// Makes a pass that is over: what it has moved is recorded already, and what is recorded soon was moved
+    /// by others.
+    pub(super) fn look_back<T>(
+        &mut self,
+        pass: impl FnOnce(&mut Balancer<'_>, &mut dyn BalanceOps) -> T,
+    ) -> T {
+        self.make_pass(Vec::new(), pass)
+    }
+
+    fn make_pass<T>(
+        &mut self,
+        told: Vec<Told>,
+        pass: impl FnOnce(&mut Balancer<'_>, &mut dyn BalanceOps) -> T,
+    ) -> T {
         let mut ops = Onlooker {
             told,
             asked: &mut self.asked,

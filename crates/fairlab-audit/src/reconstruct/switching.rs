@@ -326,10 +326,10 @@ impl Reconstruction<'_> {
         self.look_around(|balancer, ops| balancer.nohz_enter_idle(ops, cpu));
     }
 
-    /// `cpu` has nothing left, and looks for tasks to pull.
+    /// `cpu` had nothing left, and has looked for tasks to pull before it switched.
     fn look_for_tasks(&mut self, cpu: CpuId) {
         self.cpus[cpu].idle_stamp = 0;
-        self.look_around(|balancer, ops| {
+        self.look_back(|balancer, ops| {
             balancer.newidle_balance(ops, cpu);
         });
         self.keep_balance_cost(cpu);
@@ -396,7 +396,7 @@ impl Reconstruction<'_> {
                     to,
                     by: cpu,
                     time: self.now,
-                    awaits_switch: cpu == to && matches!(self.cpus[to].curr, Curr::Task(_)),
+                    awaits_switch: cpu == to && self.leaves_soon(to),
                 });
             }
             Phase::Running => self.move_queued(slot, to),
@@ -408,6 +408,23 @@ impl Reconstruction<'_> {
                 self.move_sleeper(slot, to);
             }
         }
+    }
+
+    /// Does `cpu` still seem to run a task that has left it, as its next switch says? Otherwise what moves there
+    /// was moved beside it, by a tick.
+    fn leaves_soon(&self, cpu: CpuId) -> bool {
+        if !matches!(self.cpus[cpu].curr, Curr::Task(_)) {
+            return false;
+        }
+        let soon = self.soon.iter();
+        soon.take_while(|event| event.time <= self.now + PULL)
+            .find_map(|event| match event.kind {
+                EventKind::Switch { prev_state, .. } if event.cpu == cpu => {
+                    Some(!prev_state.is_runnable())
+                }
+                _ => None,
+            })
+            .unwrap_or(false)
     }
 
     fn move_queued(&mut self, slot: Slot, to: CpuId) {

@@ -87,6 +87,15 @@ impl Observer for Events {
 }
 
 pub fn simulate(machine: &Machine, kernel: &str, load: &str) -> (Events, RunResult) {
+    simulate_seeded(machine, kernel, load, 5)
+}
+
+pub fn simulate_seeded(
+    machine: &Machine,
+    kernel: &str,
+    load: &str,
+    seed: u64,
+) -> (Events, RunResult) {
     let kernel: Kernel = kernel.parse().unwrap();
     let domains = build(machine, &kernel, &BuildOptions::default()).unwrap();
     let mut events = Events::default();
@@ -94,7 +103,7 @@ pub fn simulate(machine: &Machine, kernel: &str, load: &str) -> (Events, RunResu
         machine,
         &domains,
         &parse(load).unwrap(),
-        &SimOptions::new(kernel, 5),
+        &SimOptions::new(kernel, seed),
         &mut events,
         None,
     )

@@ -7,7 +7,7 @@ use fairlab_topology::domains::{BuildOptions, build};
 
 use fairlab_units::{CpuId, CpuMask, TaskId};
 
-use crate::runs::{Events, LOADS, all_idle, machines, simulate};
+use crate::runs::{Events, LOADS, all_idle, machines, simulate, simulate_seeded};
 use crate::truth::lose;
 
 /// Asks twice: the first pass learns which wakeups are synchronous.
@@ -69,6 +69,29 @@ fn the_kernel_that_was_recorded_answers_as_it_did() {
     // whose times nobody knows, most of all. No answer that is sure is wrong.
     assert!(all.differs() * 1000 <= all.asked, "{all:?}");
     assert_eq!(all.other_sure, 0, "{all:?}");
+}
+
+/// Runs in which a placement follows so soon on a balancing pass that it matters which pass moved what.
+#[test]
+fn a_move_belongs_to_the_pass_that_made_it() {
+    let load = "schbench -m 1 -t 40 -r 0.1";
+    for (machine, kernel, load, seed) in [
+        // A CPU that found nothing to pull goes idle, and is woken before it pulls the next time.
+        (1, "6.1", LOADS[0], 57),
+        (1, "7.2", load, 109),
+        (3, "7.2", load, 47),
+        // One that pulls twice has not pulled both tasks at once.
+        (3, "5.6", load, 21),
+        (3, "5.15", load, 22),
+        // The pass of a tick moves tasks beside the one that runs on.
+        (1, "7.2", load, 54),
+        (1, "7.2", load, 125),
+    ] {
+        let machine = &machines()[machine];
+        let (events, _) = simulate_seeded(machine, kernel, load, seed);
+        let sum = ask(machine, kernel, &events).agreement(|_| true);
+        assert_eq!(sum.other_sure, 0, "{kernel}, {load}, {seed}: {sum:?}");
+    }
 }
 
 #[test]
