@@ -12,7 +12,7 @@ use crate::run::Run;
 const WIDTH: f64 = 960.0;
 /// Left of the plots, for labels.
 const LEFT: f64 = 90.0;
-const RIGHT: f64 = 20.0;
+const RIGHT: f64 = 30.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 40.0;
 /// Rows of occupancy that are drawn; there is a table of all on the page.

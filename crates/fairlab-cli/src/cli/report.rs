@@ -18,6 +18,9 @@ pub struct ReportVerb {
     /// Write the plots of the page to DIR, an SVG file each; without -o, they alone
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
+    /// The same as PNG files, with fonts of this machine
+    #[arg(long, value_name = "DIR")]
+    pub png: Option<PathBuf>,
     #[command(flatten)]
     pub timeline: TimelineArgs,
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! `fairlab report`: one page about traces; and the page that other verbs write beside their answer.
 
+mod raster;
 pub mod simulated;
 
 use std::fs::File;
@@ -13,6 +14,7 @@ use fairlab_report::{Page, Run};
 
 use crate::cli::report::{ReportVerb, TimelineArgs};
 use crate::findings::{Findings, audit, notes};
+use raster::Raster;
 
 /// Cases of each sort that a page lists.
 const PAGE_KEEPS: usize = 100;
@@ -55,9 +57,12 @@ pub fn run(args: &ReportVerb) -> Result<ExitCode> {
     if let Some(folder) = &args.svg {
         write_plots(folder, &page)?;
     }
+    if let Some(folder) = &args.png {
+        write_rasters(folder, &page)?;
+    }
     match &args.output.output {
         Some(path) => write(path, &page)?,
-        None if args.svg.is_some() => {}
+        None if args.svg.is_some() || args.png.is_some() => {}
         None => {
             let mut out = args.output.open()?;
             page.write(&mut out)?;
@@ -72,10 +77,32 @@ pub fn write(path: &Path, page: &Page<'_>) -> Result<()> {
     create(path, |out| page.write(out))
 }
 
+/// Writes the plots of `page` into `folder` as PNG files.
+fn write_rasters(folder: &Path, page: &Page<'_>) -> Result<()> {
+    create_folder(folder)?;
+    let raster = Raster::new();
+    if !raster.has_fonts() {
+        eprintln!(
+            "no fonts are installed, so that the PNG files have no text: install one, like fonts-dejavu-core"
+        );
+    }
+    for plot in page.plots() {
+        let path = folder.join(&plot.file).with_extension("png");
+        let png = raster
+            .png(&plot.svg)
+            .with_context(|| format!("cannot draw {}", path.display()))?;
+        create(&path, |out| out.write_all(&png))?;
+    }
+    Ok(())
+}
+
+fn create_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
+}
+
 /// Writes the plots of `page` into `folder`.
 fn write_plots(folder: &Path, page: &Page<'_>) -> Result<()> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot create {}", folder.display()))?;
+    create_folder(folder)?;
     for plot in page.plots() {
         create(&folder.join(&plot.file), |out| {
             out.write_all(plot.svg.as_bytes())

@@ -34,6 +34,25 @@ fn a_report_of_two_traces_compares_them() {
 }
 
 #[test]
+fn the_plots_of_a_page_are_files_of_their_own() {
+    let (trace, svg, png) = (path("plots.pftrace"), path("plots-svg"), path("plots-png"));
+    let _ = answer(&["run", WORKLOAD, "-M", MACHINE, "--trace", &trace]);
+    let both = ["--svg", &svg, "--png", &png];
+    assert_eq!(
+        answer(&[&["report", &trace, "-M", MACHINE], &both[..]].concat()),
+        ""
+    );
+    for plot in ["timeline", "occupancy", "delays"] {
+        let drawn = fs::read_to_string(format!("{svg}/{plot}.svg")).unwrap();
+        assert!(drawn.starts_with("<svg "), "{plot}");
+        let pixels = fs::read(format!("{png}/{plot}.png")).unwrap();
+        // The signature, and the header's width: twice the 960 units of a plot.
+        assert_eq!(&pixels[..8], b"\x89PNG\r\n\x1a\n", "{plot}");
+        assert_eq!(pixels[16..20], 1920u32.to_be_bytes(), "{plot}");
+    }
+}
+
+#[test]
 fn a_page_beside_an_answer_leaves_the_answer_as_it_is() {
     let (page, other) = (path("run.html"), path("run-other.html"));
     let run = ["run", WORKLOAD, "-M", MACHINE];
