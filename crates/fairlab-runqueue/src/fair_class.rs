@@ -314,7 +314,7 @@ impl FairClass {
         }
     }
 
-    /// A sleeping task wakes up elsewhere: its contribution goes at the next update.
+    /// A sleeping task wakes up elsewhere, or a task is gone: its contribution goes at the next update.
     pub fn remove(&mut self, ents: &Entities, id: EntityId, avg: &mut SchedAvg) {
         if !avg.last_update_time.is_never() {
             let state = self.entity_state(ents, id);

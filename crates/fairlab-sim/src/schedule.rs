@@ -107,6 +107,10 @@ impl Engine<'_> {
                 !(dead && dequeued == Dequeued::Delayed),
                 "the dead do not stay"
             );
+            if dead {
+                // The load of a task that is gone leaves its queue, that of a sleeper decays there.
+                queue.remove(&self.world.ents, task);
+            }
         }
         if dead {
             let program = self.world.tasks[id.index()].program;

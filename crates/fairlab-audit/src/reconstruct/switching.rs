@@ -194,7 +194,13 @@ impl Reconstruction<'_> {
             self.leave(slot, flags);
         }
         if self.tasks[slot.index()].phase == Phase::Dead {
-            self.tasks[slot.index()].allowed = None;
+            let task = &mut self.tasks[slot.index()];
+            task.allowed = None;
+            if !task.is_higher {
+                // The load of a task that is gone leaves its queue, that of a sleeper decays there.
+                let class = &mut self.cpus[cpu].class;
+                class.remove(&self.ents, slot.entity(), &mut task.avg);
+            }
         }
     }
 

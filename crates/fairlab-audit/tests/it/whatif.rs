@@ -1,6 +1,7 @@
 //! A simulated kernel, asked again from the events alone what it would do.
 
-use fairlab_audit::{Agreement, Answer, WhatIf, WhatIfOptions};
+use fairlab_audit::{Agreement, Answer, Asked, WhatIf, WhatIfOptions};
+use fairlab_event::{EventKind, SchedEvent};
 use fairlab_kernel::Kernel;
 use fairlab_topology::Machine;
 use fairlab_topology::domains::{BuildOptions, build};
@@ -92,6 +93,23 @@ fn a_move_belongs_to_the_pass_that_made_it() {
         let sum = ask(machine, kernel, &events).agreement(|_| true);
         assert_eq!(sum.other_sure, 0, "{kernel}, {load}, {seed}: {sum:?}");
     }
+}
+
+/// Processes that come and go: the load of those that are gone is on no queue any more.
+#[test]
+fn tasks_that_are_gone_weigh_nothing() {
+    let mut all = Agreement::default();
+    for (machine, kernel) in [(0, "6.1"), (1, "6.12"), (1, "7.2")] {
+        let machine = &machines()[machine];
+        let (events, _) = simulate(machine, kernel, "kernbench -j 8 -n 100 -c 4");
+        let gone = |event: &&SchedEvent| matches!(event.kind, EventKind::Exit { .. });
+        assert!(events.events.iter().filter(gone).count() > 100);
+        let sum = ask(machine, kernel, &events).agreement(|kind| kind == Asked::Fork);
+        println!("{kernel} {sum:?}");
+        all += sum;
+    }
+    assert_eq!(all.other_sure, 0, "{all:?}");
+    assert!(all.differs() * 100 <= all.asked, "{all:?}");
 }
 
 #[test]
