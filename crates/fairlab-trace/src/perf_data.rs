@@ -9,6 +9,7 @@ mod decode;
 mod features;
 mod header;
 mod inbox;
+mod lane;
 mod record;
 mod rounds;
 mod stream;

@@ -66,9 +66,10 @@ impl Inbox {
         }
     }
 
+    #[inline(always)]
     fn push(&mut self, event: RawEvent) {
         self.newest = self.newest.max(event.time);
-        self.events.push(event);
+        self.events.push(&event);
     }
 
     /// Takes in the records of `bytes`, and says how many bytes they were.

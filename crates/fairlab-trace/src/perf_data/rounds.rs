@@ -7,75 +7,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::raw::RawEvent;
+use super::lane::Lane;
+use crate::raw::{NONE, RawEvent};
 
 /// CPUs above this cannot exist; what is said to be of them waits with what has no CPU.
 const MOST_CPUS: u32 = 1 << 14;
-
-/// What came from one CPU's buffer.
-#[derive(Debug, Default)]
-struct Lane {
-    events: Vec<RawEvent>,
-    /// What has been taken of it.
-    next: usize,
-    is_disordered: bool,
-}
-
-impl Lane {
-    fn push(&mut self, event: RawEvent) {
-        if let Some(last) = self.events.last() {
-            self.is_disordered |= event.time < last.time;
-            if self.next == self.events.len() {
-                self.events.clear();
-                self.next = 0;
-            } else if self.events.len() == self.events.capacity()
-                && self.next > self.events.len() / 2
-            {
-                self.events.drain(..self.next);
-                self.next = 0;
-            }
-        }
-        self.events.push(event);
-    }
-
-    /// The time of the next event.
-    fn peek(&self) -> Option<u64> {
-        self.events.get(self.next).map(|event| event.time)
-    }
-
-    /// Moves events to `out`, at most `most`: those up to the time `bound`, and of them those up to `until` and
-    /// `least` later ones. Says how many.
-    #[inline]
-    fn take(
-        &mut self,
-        bound: u64,
-        until: u64,
-        least: usize,
-        most: usize,
-        out: &mut Vec<RawEvent>,
-    ) -> usize {
-        let sure = bound.min(until);
-        let rest = &self.events[self.next..];
-        let mut taken = 0;
-        // Event by event: runs are short where CPUs wake each other, and a call to copy one costs more than the copy.
-        for event in &rest[..rest.len().min(most)] {
-            if event.time > sure && (event.time > bound || taken >= least) {
-                break;
-            }
-            out.push(*event);
-            taken += 1;
-        }
-        self.next += taken;
-        taken
-    }
-
-    fn put_in_order(&mut self) {
-        if std::mem::take(&mut self.is_disordered) {
-            // Stable: events of the same time keep the order of the file.
-            self.events[self.next..].sort_by_key(|event| event.time);
-        }
-    }
-}
 
 /// Events that wait, by CPU.
 #[derive(Debug, Default)]
@@ -93,14 +29,16 @@ impl Rounds {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, event: RawEvent) {
+    pub(super) fn push(&mut self, event: &RawEvent) {
         let index = if event.cpu < MOST_CPUS {
             event.cpu as usize + 1
         } else {
             0
         };
-        if index >= self.lanes.len() {
-            self.lanes.resize_with(index + 1, Lane::default);
+        while index >= self.lanes.len() {
+            let cpu = self.lanes.len().checked_sub(1);
+            self.lanes
+                .push(Lane::new(cpu.map_or(NONE, |cpu| cpu as u32)));
         }
         self.lanes[index].push(event);
         self.len += 1;
@@ -156,7 +94,7 @@ impl Rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw::{NONE, RawKind};
+    use crate::raw::RawKind;
 
     fn take(rounds: &mut Rounds, until: u64, least: usize, most: usize) -> Vec<(u64, u32)> {
         let mut out = Vec::new();
@@ -178,7 +116,7 @@ mod tests {
             (3, NONE),
             (6, 1 << 20),
         ] {
-            rounds.push(RawEvent::new(time, cpu, RawKind::Named));
+            rounds.push(&RawEvent::new(time, cpu, RawKind::Named));
         }
         assert_eq!(take(&mut rounds, 5, 0, 2), [(1, 0), (2, 3)]);
         assert_eq!(
@@ -188,7 +126,7 @@ mod tests {
         assert!(take(&mut rounds, 5, 0, 9).is_empty());
         // What is not sure comes when too much waits.
         assert_eq!(take(&mut rounds, 5, 1, 9), [(6, 1 << 20)]);
-        rounds.push(RawEvent::new(7, 0, RawKind::Named));
+        rounds.push(&RawEvent::new(7, 0, RawKind::Named));
         assert_eq!(rounds.len(), 2);
         assert_eq!(take(&mut rounds, u64::MAX, 0, 9), [(7, 0), (9, 0)]);
         assert_eq!(rounds.len(), 0);
