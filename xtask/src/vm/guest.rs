@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Tests that run the command as its user does.
-const RUN_THE_COMMAND: [&str; 3] = ["refuse", "live", "record"];
+const RUN_THE_COMMAND: [&str; 4] = ["refuse", "live", "record", "traces"];
 
 /// Programs that need nothing else to run.
 pub struct Programs {

@@ -16,6 +16,7 @@ mod scheduler;
 mod shadow;
 mod tests;
 mod trace;
+mod traces;
 mod verify;
 mod watch;
 

@@ -16,7 +16,7 @@ use crate::watch::{core_of, cpu_of, cpus_and_cores, status, wait};
 pub type Facts = Map<String, Value>;
 type Test = fn(&mut Facts) -> bool;
 
-const TESTS: [(&str, Test); 14] = [
+const TESTS: [(&str, Test); 15] = [
     ("refuse", crate::refuse::refuse),
     ("verify", crate::verify::run),
     ("enable", enable),
@@ -31,6 +31,7 @@ const TESTS: [(&str, Test); 14] = [
     ("cost", crate::cost::run),
     ("shadow", crate::shadow::run),
     ("record", crate::record::record),
+    ("traces", crate::traces::traces),
 ];
 
 /// Runs those that the command line names, or all.
