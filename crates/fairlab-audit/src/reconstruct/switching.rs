@@ -45,7 +45,7 @@ impl Reconstruction<'_> {
             // Whoever could go on leaves for the idle task or a stopper only to be moved.
             let is_stopped = next.is_none_or(|next| self.is_stopper(next));
             if state.is_runnable() && is_stopped {
-                self.may_exec(cpu, slot, asker);
+                self.may_exec(cpu, slot, true, asker);
             }
             self.stop(cpu, slot, state);
             if !state.is_runnable() && self.pulled.iter().any(|pulled| pulled.to == cpu) {

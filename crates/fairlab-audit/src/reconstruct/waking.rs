@@ -166,15 +166,22 @@ impl Reconstruction<'_> {
         avg.init_util(&self.kernel, &state, queue, capacity);
     }
 
-    /// The running task of `cpu` may be about to become another program, and to go elsewhere.
-    pub(super) fn may_exec(&mut self, cpu: CpuId, slot: Slot, asker: &mut dyn Asker) {
+    /// The running task of `cpu` may be about to become another program, and to go elsewhere; or it became one
+    /// and stayed, which was decided before, when is not recorded.
+    pub(super) fn may_exec(
+        &mut self,
+        cpu: CpuId,
+        slot: Slot,
+        is_timed: bool,
+        asker: &mut dyn Asker,
+    ) {
         let question = Question {
             time: self.now,
             kind: Asked::Exec,
             slot,
             this_cpu: cpu,
             prev_cpu: cpu,
-            is_timed: true,
+            is_timed,
             is_delayed: false,
         };
         self.put(&question, asker);
@@ -188,7 +195,7 @@ impl Reconstruction<'_> {
             if self.running_on(cpu) != Some(slot) {
                 return;
             }
-            self.may_exec(cpu, slot, asker);
+            self.may_exec(cpu, slot, false, asker);
         }
         self.tasks[slot.index()].may_exec = false;
         asker.settle(self, slot, Asked::Exec, cpu);

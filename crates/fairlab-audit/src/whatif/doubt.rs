@@ -21,7 +21,7 @@ pub enum Doubt {
     Budget,
     /// The hint that a core of the LLC is idle.
     Hint,
-    /// What CPUs do and who waits there, of which no event told yet, or events were lost.
+    /// What CPUs do and who waits there: no event told of it yet, events were lost, or the moment is not known.
     Unknown,
     /// Which idle states CPUs are in: new tasks go where it is left soonest.
     IdleState,
@@ -69,7 +69,7 @@ impl Doubt {
             }
             Self::Hint => "the hint of idle cores is not recorded",
             Self::Unknown => {
-                "what some CPUs do, no event has told yet, or not since events were lost"
+                "what some CPUs did is not known: no event told of it yet, events were lost, or the moment of an exec is not recorded"
             }
             Self::IdleState => "the idle states of CPUs are not recorded",
         }
@@ -110,7 +110,7 @@ pub(super) struct Weighed {
     pub cpu: CpuId,
     /// Was the wakeup taken to be synchronous?
     pub is_sync: bool,
-    /// Is it not known what waits where, because events were lost?
+    /// Is it not known what waited where: because events were lost, or because it is not known when?
     pub is_shaken: bool,
     /// Other answers. Few, since most doubts change nothing.
     pub others: Vec<(Doubt, CpuId)>,
@@ -239,7 +239,9 @@ impl Weigher {
             outcome,
             cpu,
             is_sync,
-            is_shaken: state.is_shaken_for(question.slot),
+            // Until an exec is recorded the program has been loaded, and much may have changed.
+            is_shaken: state.is_shaken_for(question.slot)
+                || question.kind == Asked::Exec && !question.is_timed,
             others,
         }
     }

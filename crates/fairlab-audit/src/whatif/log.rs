@@ -136,7 +136,8 @@ impl Log {
             let doubt = weighed.as_ref().and_then(|weighed| weighed.explains(cpu));
             doubt.map_or(Verdict::Other, Verdict::SameIf)
         };
-        self.untimed += u64::from(!question.is_timed);
+        let is_wakeup = question.kind == Asked::Wakeup;
+        self.untimed += u64::from(is_wakeup && !question.is_timed);
         let agreement = self.by_why.entry((question.kind, *why)).or_default();
         agreement.count(doubts, verdict);
         if verdict == Verdict::Same {
