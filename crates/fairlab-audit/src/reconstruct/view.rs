@@ -33,28 +33,29 @@ pub(crate) enum Scan {
     None,
     /// Half as large.
     Less,
-    /// Four times as large, and at least a few CPUs.
+    /// Large enough for all of an LLC: how large it was at most, nothing tells.
     More,
 }
 
 impl Scan {
     /// The CPUs that may be looked at where it seemed to be `nr`.
     const fn cpus(self, nr: u32) -> u32 {
-        const FEW: u32 = 4;
+        const ALL: u32 = 1 << 16;
         match self {
             Self::None => 0,
             Self::Less => nr / 2,
-            Self::More if nr == 0 => FEW,
-            Self::More => nr.saturating_mul(4),
+            Self::More => ALL,
         }
     }
 
     /// The idle time that a budget is made of, where it seemed to be `avg`.
     const fn idle(self, avg: u64) -> u64 {
+        const LONG: u64 = 1 << 40;
         match self {
             Self::None => 0,
             Self::Less => avg / 2,
-            Self::More => avg.saturating_mul(4),
+            // Divided by what a probe costs, and that is at least a nanosecond.
+            Self::More => LONG,
         }
     }
 }
