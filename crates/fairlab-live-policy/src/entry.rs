@@ -14,7 +14,7 @@
 use fairlab_policy::flips_after;
 
 use crate::clock::{QueueClock, TaskClock, weight_of_nice};
-use crate::config::Config;
+use crate::config::{Config, WORDS};
 use crate::cores::find_idle_cores;
 use crate::place::{begin, search};
 use crate::request::{Answer, Request};
@@ -48,8 +48,12 @@ pub extern "C" fn fairlab_search(
 /// See [`find_idle_cores`].
 #[unsafe(no_mangle)]
 #[inline(always)]
-pub extern "C" fn fairlab_idle_cores(config: &Config, request: &mut Request) {
-    find_idle_cores(config, request);
+pub extern "C" fn fairlab_idle_cores(
+    config: &Config,
+    online: &[u64; WORDS],
+    request: &mut Request,
+) {
+    find_idle_cores(config, online, request);
 }
 
 /// See [`Queued::place`].
@@ -71,11 +75,12 @@ pub extern "C" fn fairlab_spare(config: &Config, request: &Request, place: u32) 
 #[inline(always)]
 pub extern "C" fn fairlab_leaves_core(
     config: &Config,
+    online: &[u64; WORDS],
     request: &Request,
     since: &mut u64,
     now: u64,
 ) -> bool {
-    leaves_core(config, request, since, now)
+    leaves_core(config, online, request, since, now)
 }
 
 /// What a waker remembers of whom it woke.

@@ -110,12 +110,14 @@ pub fn spare(config: &Config, request: &Request, place: Place) -> u32 {
     far
 }
 
-/// Does another thread of the core of `prev_cpu` run something?
+/// Does another thread of the core of `prev_cpu` run something? One that is not `online` does not.
 #[inline(always)]
 #[must_use]
-pub fn is_crowded(config: &Config, request: &Request) -> bool {
+pub fn is_crowded(config: &Config, online: &[u64; WORDS], request: &Request) -> bool {
     let here = request.prev_cpu;
-    let busy = |thread| thread != here && !Request::bit(&request.idle, thread);
+    let busy = |thread| {
+        thread != here && !Request::bit(&request.idle, thread) && Request::bit(online, thread)
+    };
     config.thread_of(here, busy).is_some()
 }
 
@@ -128,8 +130,14 @@ pub const PATIENCE_NS: u64 = 8_000_000;
 /// far as was seen (0: it did not), and that may change.
 #[inline(always)]
 #[must_use]
-pub fn leaves_core(config: &Config, request: &Request, since: &mut u64, now: u64) -> bool {
-    if !is_crowded(config, request) {
+pub fn leaves_core(
+    config: &Config,
+    online: &[u64; WORDS],
+    request: &Request,
+    since: &mut u64,
+    now: u64,
+) -> bool {
+    if !is_crowded(config, online, request) {
         *since = 0;
         return false;
     }

@@ -24,6 +24,12 @@ static __inline void copy_idle(struct request *request, struct task_struct *p)
 
 	copy_mask(request->idle, idle);
 	scx_bpf_put_idle_cpumask(idle);
+	/* One that is off idles, too, to the kernel's mask. */
+#pragma unroll
+	for (int i = 0; i < WORDS; i++) {
+		if (i < config.words)
+			request->idle[i] &= presence.online[i];
+	}
 	copy_mask(request->allowed, p->cpus_ptr);
 }
 
@@ -67,7 +73,7 @@ static __inline struct request *ask_about(struct task_struct *p, u32 cpu)
 	request = &mine->decision.request;
 	request->prev_cpu = cpu;
 	copy_idle(request, p);
-	fairlab_idle_cores(&config, request);
+	fairlab_idle_cores(&config, presence.online, request);
 	return request;
 }
 
@@ -94,7 +100,7 @@ static __inline bool wants_core(struct task_struct *p, struct task_state *task, 
 	if (!config.has_smt || !can_move(p))
 		return false;
 	request = ask_about(p, cpu);
-	return request && fairlab_leaves_core(&config, request, &task->crowded_since,
+	return request && fairlab_leaves_core(&config, presence.online, request, &task->crowded_since,
 					      now());
 }
 

@@ -103,8 +103,8 @@ struct scx_init_task_args {
 
 /* Members are matched by name; those that a kernel does not know must be zero. */
 struct sched_ext_ops {
-	/* First, where the loader finds it. */
-	u64 flags;
+	/* First, where the loader finds them. */
+	u64 flags, hotplug_seq;
 	u32 timeout_ms;
 	s32 (*select_cpu)(struct task_struct *, s32, u64);
 	void (*enqueue)(struct task_struct *, u64);
@@ -116,6 +116,8 @@ struct sched_ext_ops {
 	s32 (*init_task)(struct task_struct *, struct scx_init_task_args *);
 	void (*enable)(struct task_struct *);
 	void (*disable)(struct task_struct *);
+	void (*cpu_online)(s32);
+	void (*cpu_offline)(s32);
 	s32 (*init)(void);
 	void (*exit)(struct scx_exit_info *);
 	char name[128];
@@ -127,6 +129,8 @@ enum { SCX_TASK_QUEUED = 1, SCX_WAKE_TTWU = 8, SCX_WAKE_SYNC = 16, SCX_ENQ_WAKEU
 #define SCX_ENQ_LAST (1ULL << 41)
 enum { SCX_OPS_ENQ_LAST = 2, SCX_OPS_SWITCH_PARTIAL = 8 };
 #define SCX_DSQ_LOCAL_ON ((1ULL << 63) | (1ULL << 62))
+/* A program that ends the scheduler so asks for a new start. */
+#define SCX_ECODE_ACT_RESTART (1LL << 48)
 enum { SCX_KICK_IDLE = 1, SCX_KICK_PREEMPT = 2 };
 #define SCX_DSQ_LOCAL ((1ULL << 63) | 2)
 
@@ -143,6 +147,7 @@ const struct cpumask *scx_bpf_get_idle_cpumask(void) __ksym __weak;
 void scx_bpf_put_idle_cpumask(const struct cpumask *idle_mask) __ksym __weak;
 bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym __weak;
 s32 scx_bpf_pick_idle_cpu(const cpumask_t *cpus_allowed, u64 flags) __ksym __weak;
+void scx_bpf_exit_bstr(s64 code, char *fmt, unsigned long long *data, u32 size) __ksym __weak;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym __weak;
 u64 scx_bpf_now(void) __ksym __weak;
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
@@ -177,6 +182,16 @@ struct bpf_iter_num {
 int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym __weak;
 int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym __weak;
 void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym __weak;
+
+struct bpf_iter_scx_dsq {
+	u64 opaque[6];
+} __attribute__((aligned(8)));
+
+int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym __weak;
+struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym __weak;
+void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym __weak;
+bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *it, struct task_struct *p, u64 dsq_id,
+		      u64 enq_flags) __ksym __weak;
 
 /* Does the running kernel know this field? */
 #define has_field(field) __builtin_preserve_field_info(field, 2)

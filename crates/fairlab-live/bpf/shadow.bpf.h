@@ -37,6 +37,7 @@ struct difference {
 struct asked {
 	struct difference difference;
 	struct hits hits;
+	u64 online[WORDS];
 };
 
 struct {
@@ -57,17 +58,26 @@ static __inline struct asked *asked_here(void)
 	return bpf_map_lookup_elem(&asked, &zero);
 }
 
-static __inline void read_idle(u64 *idle)
+/* Which CPUs idle, and if asked for, which are online: one that is off idles, too. */
+static __inline void read_idle(u64 *idle, u64 *online)
 {
 #pragma unroll
-	for (int i = 0; i < WORDS; i++)
+	for (int i = 0; i < WORDS; i++) {
 		idle[i] = 0;
+		if (online)
+			online[i] = 0;
+	}
 	each_of(cpu, config.cpus)
 	{
 		struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+		u64 bit = 1ULL << (cpu & 63);
 
-		if (rq && rq->curr == rq->idle && !rq->nr_running && !rq->ttwu_pending)
-			idle[(cpu >> 6) & (WORDS - 1)] |= 1ULL << (cpu & 63);
+		if (!rq || !rq->online)
+			continue;
+		if (online)
+			online[(cpu >> 6) & (WORDS - 1)] |= bit;
+		if (rq->curr == rq->idle && !rq->nr_running && !rq->ttwu_pending)
+			idle[(cpu >> 6) & (WORDS - 1)] |= bit;
 	}
 }
 
@@ -124,8 +134,8 @@ int fairlab_ask(u64 *ctx)
 	rq = bpf_per_cpu_ptr(&runqueues, prev);
 	if (rq)
 		request->prev_load = rq->cfs.avg.load_avg;
-	read_idle(request->idle);
-	fairlab_idle_cores(&config, request);
+	read_idle(request->idle, here->online);
+	fairlab_idle_cores(&config, here->online, request);
 #pragma unroll
 	for (int i = 0; i < WORDS; i++)
 		request->allowed[i] = i < config.words ? ((const u64 *)allowed)[i] : 0;
@@ -166,7 +176,7 @@ int fairlab_compare(u64 *ctx)
 		return 0;
 	}
 	difference->theirs = theirs;
-	read_idle(difference->idle_after);
+	read_idle(difference->idle_after, NULL);
 	if (bpf_ringbuf_output(&differences, difference, sizeof(*difference), BPF_RB_NO_WAKEUP))
 		counts->unrecorded++;
 	return 0;

@@ -9,6 +9,8 @@
  */
 #include "ask.bpf.h"
 #include "books.bpf.h"
+#include "hotplug.bpf.h"
+#include "life.bpf.h"
 #include "record.bpf.h"
 #include "shadow.bpf.h"
 
@@ -75,7 +77,7 @@ s32 fairlab_select_cpu(u64 *ctx)
 	fairlab_place(&config, request, answer, &mine->hits);
 	if (mine->hits.target != NONE) {
 		if (config.has_smt)
-			fairlab_idle_cores(&config, request);
+			fairlab_idle_cores(&config, presence.online, request);
 		fairlab_search(&config, request, answer, &mine->hits);
 	}
 
@@ -85,7 +87,7 @@ s32 fairlab_select_cpu(u64 *ctx)
 		counts->placed[distance(prev, answer->cpu)]++;
 		/* Idle cores are read for a search only. */
 		if (config.has_smt && mine->hits.target == NONE)
-			fairlab_idle_cores(&config, request);
+			fairlab_idle_cores(&config, presence.online, request);
 		counts->found[found(request, answer)]++;
 	}
 	if (answer->recent_cpu != NONE)
@@ -167,6 +169,11 @@ int fairlab_enqueue(u64 *ctx)
 	}
 	if (how.is_last) {
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, config.slice_ns, 0);
+		return 0;
+	}
+	if (!takes_tasks(cpu)) {
+		/* It is about to go, and the kernel moves away whatever it would run next. */
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, config.slice_ns, flags);
 		return 0;
 	}
 	if (!free && (p->flags & PF_KTHREAD)) {
@@ -327,104 +334,6 @@ int fairlab_stopping(u64 *ctx)
 	return 0;
 }
 
-/* One that waits can leave, too: for another class. */
-SEC("struct_ops/fairlab_disable")
-int fairlab_disable(u64 *ctx)
-{
-	struct task_state *task = state_of((void *)ctx[0]);
-
-	if (task)
-		leave(task);
-	return 0;
-}
-
-/* Gives the task the weight of its nice value and policy. */
-static __inline void weigh(struct task_struct *p, struct task_state *task)
-{
-	bool counted = task->is_counted;
-
-	if (counted)
-		count(task, false);
-	task->clock.weight = fairlab_weight(p->static_prio, p->policy == SCHED_IDLE);
-	if (counted)
-		count(task, true);
-}
-
-SEC("struct_ops/fairlab_set_weight")
-int fairlab_set_weight(u64 *ctx)
-{
-	struct task_struct *p = (void *)ctx[0];
-	struct task_state *task = state_of(p);
-
-	if (task)
-		weigh(p, task);
-	return 0;
-}
-
-SEC("struct_ops.s/fairlab_init_task")
-s32 fairlab_init_task(u64 *ctx)
-{
-	struct task_struct *p = (void *)ctx[0];
-	struct task_state *task =
-		bpf_task_storage_get(&tasks, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-
-	if (!task)
-		return -12; /* ENOMEM */
-	task->recent_cpu = NONE;
-	task->ran_on = NONE;
-	weigh(p, task);
-	return 0;
-}
-
-SEC("struct_ops/fairlab_enable")
-int fairlab_enable(u64 *ctx)
-{
-	struct task_struct *p = (void *)ctx[0];
-	struct task_state *task = state_of(p);
-
-	/* No section that forbids migration is left open here, so that what is counted is ours. */
-	own_disables = bpf_get_current_task_btf()->migration_disabled;
-	if (task) {
-		weigh(p, task);
-		task->charged = p->se.sum_exec_runtime;
-	}
-	return 0;
-}
-
-static __inline s32 create_queues(u64 first, u32 count)
-{
-	s32 error = 0;
-
-	each_of(i, count)
-	{
-		error = scx_bpf_create_dsq(first | i, -1);
-		if (error)
-			break;
-	}
-	return error;
-}
-
-SEC("struct_ops.s/fairlab_init")
-s32 fairlab_init(u64 *ctx)
-{
-	s32 error = create_queues(0, config.queues);
-
-	return error ? error : create_queues(PINNED, config.cpus);
-}
-
-SEC("struct_ops/fairlab_exit")
-int fairlab_exit(u64 *ctx)
-{
-	struct scx_exit_info *info = (void *)ctx[0];
-
-	bpf_probe_read_kernel_str(exit_report.reason, sizeof(exit_report.reason), info->reason);
-	bpf_probe_read_kernel_str(exit_report.message, sizeof(exit_report.message), info->msg);
-	exit_report.code = info->exit_code;
-	/* Last: whoever sees a kind sees the rest. */
-	__sync_fetch_and_add(&exit_report.kind, info->kind);
-	return 0;
-}
-
 struct sched_ext_ops fairlab SEC(".struct_ops.link") = {
 	.select_cpu = (void *)fairlab_select_cpu,
 	.enqueue = (void *)fairlab_enqueue,
@@ -436,6 +345,8 @@ struct sched_ext_ops fairlab SEC(".struct_ops.link") = {
 	.init_task = (void *)fairlab_init_task,
 	.enable = (void *)fairlab_enable,
 	.disable = (void *)fairlab_disable,
+	.cpu_online = (void *)fairlab_cpu_online,
+	.cpu_offline = (void *)fairlab_cpu_offline,
 	.init = (void *)fairlab_init,
 	.exit = (void *)fairlab_exit,
 	.flags = SCX_OPS_ENQ_LAST,

@@ -8,6 +8,12 @@
 /* Read-only once loaded. Not const, so that no compiler takes its zeroes for final. */
 struct config config SEC(".rodata.config");
 
+/* CPUs that are online, and those that were when the machine was read, with which both begin. */
+struct presence {
+	u64 online[WORDS], known[WORDS];
+};
+struct presence presence SEC(".bss.presence");
+
 enum { PINNED = 1 << 16, LATENCIES = 32, REASONS = 64, DISTANCES = 6, FOUND = 3,
        LENGTHS = 16 };
 /* Ticks look for a better core only where slices are so long that their ends come too rarely. */

@@ -47,7 +47,7 @@ impl std::fmt::Display for Ended {
 }
 
 impl Ended {
-    /// Does the kernel ask for a new start, because CPUs came or went
+    /// Does the kernel, or the scheduler itself, ask for a new start, because of CPUs that came or went
     /// (`SCX_ECODE_ACT_RESTART`)?
     #[must_use]
     pub const fn asks_for_restart(&self) -> bool {

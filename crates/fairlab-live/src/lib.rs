@@ -24,6 +24,8 @@ mod members;
 #[cfg(feature = "live")]
 mod object;
 #[cfg(feature = "live")]
+mod presence;
+#[cfg(feature = "live")]
 mod program;
 #[cfg(feature = "live")]
 mod record;

@@ -60,6 +60,24 @@ pub(crate) const CHOICES: [(&str, &str); 2] = [
     ("fairlab_group_old", "find_idlest_group"),
 ];
 
+/// Maps that the programs of one part alone use. Others are not made: recordings have a buffer of 32 MB.
+const MAPS: [(Part, &[&str]); 3] = [
+    (
+        Part::Scheduler,
+        &[
+            "tasks",
+            "queues",
+            "waiting",
+            "cpus",
+            "scratch",
+            "decisions",
+            "stats",
+        ],
+    ),
+    (Part::Shadow, &["shadow_counts", "asked", "differences"]),
+    (Part::Record, &["open_decisions", "parts"]),
+];
+
 /// What libbpf and the verifier said last.
 static LOG: Mutex<String> = Mutex::new(String::new());
 
@@ -114,16 +132,21 @@ pub(crate) fn select(open: &mut OpenObject, part: Part) {
         });
     }
     for mut map in open.maps_mut() {
-        if map.map_type() == MapType::StructOps {
+        let is_wanted = if map.map_type() == MapType::StructOps {
             let wanted = match part {
                 Part::Scheduler => Some(SCHEDULER),
                 Part::Builtin => Some(BUILTIN),
                 Part::Shadow | Part::Record => None,
             };
-            let is_wanted = wanted.is_some_and(|wanted| map.name() == wanted);
-            // It fails after loading only.
-            let _ = map.set_autocreate(is_wanted);
-        }
+            wanted.is_some_and(|wanted| map.name() == wanted)
+        } else {
+            let owner = MAPS
+                .iter()
+                .find(|(_, names)| names.iter().any(|name| map.name() == *name));
+            owner.is_none_or(|(owner, _)| *owner == part)
+        };
+        // It fails after loading only.
+        let _ = map.set_autocreate(is_wanted);
     }
 }
 
@@ -133,20 +156,35 @@ pub(crate) fn has_function(name: &str) -> bool {
     types.is_ok_and(|types| types.type_by_name::<Func<'_>>(name).is_some())
 }
 
-/// Lets the scheduler take over in part: tasks of the policy `SCHED_EXT` only.
-pub(crate) fn take_part(open: &mut OpenObject) -> Result<(), LiveError> {
-    /// `SCX_OPS_SWITCH_PARTIAL`, in the first byte of the flags, which come first.
-    const PARTIAL: u8 = 1 << 3;
+/// Writes into what the scheduler's table begins with, in the shim's order: flags, and the count of CPUs that came
+/// or went of which it knows.
+fn write_table(open: &mut OpenObject, write: impl Fn(&mut [u8; 16])) -> Result<(), LiveError> {
     for mut map in open.maps_mut() {
         if map.name() == SCHEDULER
-            && let Some(first) = map.initial_value_mut().and_then(|value| value.first_mut())
+            && let Some(first) = map
+                .initial_value_mut()
+                .and_then(|value| value.first_chunk_mut())
         {
-            *first |= PARTIAL;
+            write(first);
             return Ok(());
         }
     }
     Err(LiveError::Mismatch {
         problem: "its scheduler has no flags".to_owned(),
+    })
+}
+
+/// Lets the scheduler take over in part: tasks of the policy `SCHED_EXT` only.
+pub(crate) fn take_part(open: &mut OpenObject) -> Result<(), LiveError> {
+    /// `SCX_OPS_SWITCH_PARTIAL`.
+    const PARTIAL: u8 = 1 << 3;
+    write_table(open, |table| table[0] |= PARTIAL)
+}
+
+/// Lets the kernel refuse the scheduler if another number of CPUs came or went than when the machine was read.
+pub(crate) fn expect_hotplugs(open: &mut OpenObject, number: u64) -> Result<(), LiveError> {
+    write_table(open, |table| {
+        table[8..].copy_from_slice(&number.to_ne_bytes());
     })
 }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fairlab_machines::LoadOptions;
-use fairlab_topology::Domains;
 use fairlab_topology::domains::{self, BuildOptions};
+use fairlab_topology::{Domains, Machine};
 
 use crate::ended::Ended;
 use crate::error::LiveError;
@@ -40,19 +40,25 @@ impl Until<'_> {
 /// # Errors
 /// When this machine cannot be read.
 pub fn domains_here(options: &Options) -> Result<Domains, LiveError> {
+    Ok(read_here(options)?.1)
+}
+
+/// This machine, and its domains under the rules of `options`.
+pub(crate) fn read_here(options: &Options) -> Result<(Machine, Domains), LiveError> {
     let failed = |problem: String| LiveError::Step {
         step: "read this machine",
         problem,
     };
     let machine = fairlab_machines::load("host", &LoadOptions::default())
         .map_err(|error| failed(error.to_string()))?;
-    domains::build(&machine, &options.kernel, &BuildOptions::default())
-        .map_err(|error| failed(error.to_string()))
+    let domains = domains::build(&machine, &options.kernel, &BuildOptions::default())
+        .map_err(|error| failed(error.to_string()))?;
+    Ok((machine, domains))
 }
 
 /// Schedules this machine until that is over or the kernel takes scheduling back. Calls `report` each
-/// `interval`, and once at the end. When CPUs come or go the kernel ends the scheduler, and it is
-/// started anew for the machine as it is then.
+/// `interval`, and once at the end. Known CPUs come and go meanwhile. When one comes that was off before, the
+/// scheduler asks to be started anew, for the machine as it is then.
 ///
 /// # Errors
 /// When it cannot start.
@@ -67,7 +73,7 @@ pub fn run(
     let mut members = only.map(Members::of).transpose()?;
     let mut begun = None;
     loop {
-        let mut session = Session::start(&domains_here(options)?, options)?;
+        let mut session = Session::start(options)?;
         let begun = *begun.get_or_insert_with(Instant::now);
         let mut next = Instant::now() + interval;
         let ended = loop {

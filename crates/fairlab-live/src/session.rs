@@ -9,21 +9,25 @@
 
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use fairlab_live_policy::{Config, Decision, place};
-use fairlab_topology::Domains;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer};
 
 use crate::config::config;
 use crate::ended::{Ended, ExitReport};
 use crate::error::LiveError;
 use crate::object::{
-    Options, Part, SCHEDULER, configure, load, map_of, open, ring_of, select, step, take_part,
+    Options, Part, SCHEDULER, configure, expect_hotplugs, load, map_of, open, preset, ring_of,
+    select, step, take_part,
 };
+use crate::presence::Presence;
 use crate::program::Program;
+use crate::run::read_here;
 use crate::stats::Stats;
+use crate::status::Status;
 use crate::sys::{count_run_times, from_bytes};
 
 /// What the host found when it asked the policy again.
@@ -64,15 +68,20 @@ pub struct Session {
 }
 
 impl Session {
-    /// Loads and attaches the scheduler on this machine, which has `domains`.
+    /// Loads and attaches the scheduler on this machine.
     ///
     /// # Errors
-    /// When the object does not fit, or the kernel does not take it.
-    pub fn start(domains: &Domains, options: &Options) -> Result<Self, LiveError> {
-        let config: Rc<Config> = Rc::from(config(domains, &options.kernel, options.settings)?);
+    /// When this machine cannot be read, the object does not fit, or the kernel does not take it.
+    pub fn start(options: &Options) -> Result<Self, LiveError> {
+        // Before the machine is read, so that the kernel sees whether it changed since.
+        let hotplugs = Status::read(Path::new("/")).hotplug_seq.unwrap_or(0);
+        let (machine, domains) = read_here(options)?;
+        let config: Rc<Config> = Rc::from(config(&domains, &options.kernel, options.settings)?);
         let mut open = open(options)?;
         select(&mut open, Part::Scheduler);
         configure(&mut open, &config)?;
+        preset(&mut open, "bss.presence", &Presence::of(&machine.online()))?;
+        expect_hotplugs(&mut open, hotplugs)?;
         if options.only_cgroup.is_some() {
             take_part(&mut open)?;
         }

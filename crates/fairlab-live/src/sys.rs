@@ -8,6 +8,7 @@ use fairlab_live_policy::{Config, Decision, QueueClock};
 use crate::difference::Difference;
 
 use crate::ended::ExitReport;
+use crate::presence::Presence;
 use crate::record::parts::{CpuPart, EdgePart, Head, RecordCounts, SpanPart, TaskPart};
 use crate::shadow::ShadowCounts;
 use crate::stats::Stats;
@@ -20,6 +21,8 @@ pub(crate) unsafe trait Plain: Sized {}
 
 // SAFETY: `repr(C)`, unsigned numbers and arrays of them; what would be padding is a field.
 unsafe impl Plain for Config {}
+// SAFETY: as above.
+unsafe impl Plain for Presence {}
 // SAFETY: as above.
 unsafe impl Plain for Decision {}
 // SAFETY: as above.

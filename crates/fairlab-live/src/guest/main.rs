@@ -7,6 +7,7 @@
 mod cgroup;
 mod command;
 mod cost;
+mod hotplug;
 mod live;
 mod load;
 mod record;

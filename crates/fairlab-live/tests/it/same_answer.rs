@@ -13,7 +13,7 @@ use fairlab_topology::Domains;
 use fairlab_topology::domains::{BuildOptions, CapacityId, GroupCapacity, SharedId, build};
 use fairlab_units::{CpuId, CpuMask, TaskId};
 
-use crate::config::SETTINGS;
+use crate::config::{EVERY_CPU, SETTINGS};
 
 const WAKER: TaskId = TaskId(1);
 const WAKEE: TaskId = TaskId(2);
@@ -282,10 +282,57 @@ fn idle_cores_follow_from_idle_cpus() {
             for words in config.words as usize..WORDS {
                 found.idle_core[words] = 0;
             }
-            find_idle_cores(&config, &mut found);
+            find_idle_cores(&config, &EVERY_CPU, &mut found);
             assert_eq!(found, wanted, "{machine}");
             some += u32::from(wanted.idle_core != [0; WORDS] && wanted.idle_core != wanted.idle);
         }
         assert!(some > 50, "{machine}: {some} with some idle cores");
+    }
+}
+
+/// A CPU goes while the program runs: what it was told of the machine stays, but for the bit of that CPU. It answers
+/// as one that is told of the machine without it, where caches' sizes do not decide (`wake_wide`).
+#[test]
+fn a_cpu_that_is_off_is_passed_over_as_on_a_machine_without_it() {
+    let kernel = Kernel::of(Release::V7_2);
+    for machine in ["2s:4c:2t", "1s:4k:2c:2t", "2s:35c:2t", "1s:2l:4c:4t"] {
+        let loaded = load(machine, &LoadOptions::default()).unwrap();
+        let domains = build(&loaded, &kernel, &BuildOptions::default()).unwrap();
+        let before = config(&domains, &kernel, SETTINGS).unwrap();
+        let nr = domains.nr_cpu_ids();
+        let mut rng = Rng::new(13);
+        let mut moved = 0;
+        for _ in 0..20 {
+            let gone = CpuId(rng.below(nr as u64) as u32);
+            let mut online = CpuMask::full(nr);
+            online.clear(gone);
+            let rest = loaded.with_online(&online).unwrap();
+            let rest = build(&rest, &kernel, &BuildOptions::default()).unwrap();
+            let after = config(&rest, &kernel, SETTINGS).unwrap();
+            let online = bits_of(&online);
+            for _ in 0..200 {
+                let mut request = request(&mut rng, &domains);
+                request.waker_flips = 0;
+                let with_it = place(&before, &request).cpu;
+                request.idle[gone.index() / 64] &= !(1 << (gone.index() % 64));
+                let mut fresh = request;
+                find_idle_cores(&before, &online, &mut request);
+                find_idle_cores(&after, &online, &mut fresh);
+                assert_eq!(request.idle_core, fresh.idle_core, "{machine} {gone:?}");
+                // Nobody asks on a CPU that is off. Who slept there is pulled by the waker as from any busy CPU;
+                // without domains there it would stay, and the kernel would send it anywhere.
+                if [request.this_cpu, request.prev_cpu].contains(&gone.0) {
+                    continue;
+                }
+                let answer = place(&before, &request);
+                assert_eq!(
+                    answer.cpu,
+                    place(&after, &fresh).cpu,
+                    "{machine} {gone:?}: {request:?}"
+                );
+                moved += u32::from(with_it == gone.0 && answer.cpu != gone.0);
+            }
+        }
+        assert!(moved > 0, "{machine}: nobody went elsewhere");
     }
 }

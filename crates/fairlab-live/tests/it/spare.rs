@@ -1,10 +1,11 @@
 //! Where a task goes that would wait, or shares its core.
 
 use fairlab_live_policy::{
-    Config, NONE, PATIENCE_NS, Place, Queued, Request, WORDS, find_idle_cores, leaves_core, spare,
+    Config, NONE, PATIENCE_NS, Place, Queued, Request, WORDS, find_idle_cores, is_crowded,
+    leaves_core, spare,
 };
 
-use crate::config::{SETTINGS, of};
+use crate::config::{EVERY_CPU, SETTINGS, of};
 
 /// Two caches with two cores of two threads each: cores {0,1} {2,3} | {4,5} {6,7}.
 fn machine() -> Box<Config> {
@@ -28,7 +29,7 @@ fn request(config: &Config, here: u32, idle: &[u32]) -> Request {
     for cpu in idle {
         request.idle[0] |= 1 << cpu;
     }
-    find_idle_cores(config, &mut request);
+    find_idle_cores(config, &EVERY_CPU, &mut request);
     request
 }
 
@@ -143,21 +144,52 @@ fn a_neighbour_that_is_seen_once_moves_nobody() {
     let crowded = request(&config, 0, &[1, 5]);
     let alone = request(&config, 0, &[4, 1, 5]);
     let mut since = 0;
-    assert!(!leaves_core(&config, &crowded, &mut since, 100));
-    assert!(!leaves_core(&config, &alone, &mut since, 200));
+    assert!(!leaves_core(&config, &EVERY_CPU, &crowded, &mut since, 100));
+    assert!(!leaves_core(&config, &EVERY_CPU, &alone, &mut since, 200));
     assert_eq!(since, 0, "it begins anew");
     let start = 1_000_000_000;
-    assert!(!leaves_core(&config, &crowded, &mut since, start));
+    assert!(!leaves_core(
+        &config, &EVERY_CPU, &crowded, &mut since, start
+    ));
     let patience = SETTINGS.slice_ns.min(PATIENCE_NS);
     assert!(!leaves_core(
         &config,
+        &EVERY_CPU,
         &crowded,
         &mut since,
         start + patience - 1
     ));
-    assert!(leaves_core(&config, &crowded, &mut since, start + patience));
+    assert!(leaves_core(
+        &config,
+        &EVERY_CPU,
+        &crowded,
+        &mut since,
+        start + patience
+    ));
     // Nowhere to go: it stays, and need not wait again.
     let full = request(&config, 0, &[]);
-    assert!(!leaves_core(&config, &full, &mut since, start + patience));
-    assert!(leaves_core(&config, &crowded, &mut since, start + patience));
+    assert!(!leaves_core(
+        &config,
+        &EVERY_CPU,
+        &full,
+        &mut since,
+        start + patience
+    ));
+    assert!(leaves_core(
+        &config,
+        &EVERY_CPU,
+        &crowded,
+        &mut since,
+        start + patience
+    ));
+}
+
+#[test]
+fn a_sibling_that_is_off_crowds_nobody() {
+    let config = machine();
+    let alone = request(&config, 0, &[]);
+    assert!(is_crowded(&config, &EVERY_CPU, &alone));
+    let mut online = EVERY_CPU;
+    online[0] &= !(1 << 4);
+    assert!(!is_crowded(&config, &online, &alone));
 }
