@@ -155,8 +155,7 @@ static __inline void tell_cpu(struct open_decision *open, u32 cpu, u32 kind)
 {
 	struct part_cpu *part = &open->cpu;
 	struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
-	struct sched_domain_shared *shared = NULL;
-	struct sched_domain *sd;
+	struct sched_domain_shared *shared;
 	struct sched_avg___enqueued *old;
 	struct task_struct *curr;
 	u64 *v = part->values, flags = 0;
@@ -213,17 +212,7 @@ static __inline void tell_cpu(struct open_decision *open, u32 cpu, u32 kind)
 	*v++ = OR_ELSE(rq, idle_state, 0) ? rq->idle_state->exit_latency : (u64)-1;
 	*v++ = rq->cfs.removed.nr;
 	*v++ = LLC_FACT(sd_llc_id, cpu);
-	sd = rq->sd;
-#pragma unroll
-	for (int i = 0; i < DOMAINS; i++) {
-		if (sd) {
-			struct sched_domain_shared *here = sd->shared;
-
-			if (here)
-				shared = here;
-			sd = sd->parent;
-		}
-	}
+	shared = shared_of(rq);
 	*v++ = shared != NULL;
 	if (shared) {
 		*v++ = shared->has_idle_cores;

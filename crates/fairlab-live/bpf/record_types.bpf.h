@@ -89,6 +89,25 @@ struct sched_domain {
 };
 #pragma clang attribute pop
 
+/* What the CPUs of this one's last-level cache share. */
+static __inline struct sched_domain_shared *shared_of(struct rq *rq)
+{
+	struct sched_domain_shared *shared = NULL;
+	struct sched_domain *sd = rq->sd;
+
+#pragma unroll
+	for (int i = 0; i < DOMAINS; i++) {
+		if (sd) {
+			struct sched_domain_shared *here = sd->shared;
+
+			if (here)
+				shared = here;
+			sd = sd->parent;
+		}
+	}
+	return shared;
+}
+
 extern const int sd_llc_id __ksym __weak, sd_llc_size __ksym __weak;
 
 static long (*const bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;

@@ -8,7 +8,7 @@
 #ifndef FAIRLAB_SHADOW_H
 #define FAIRLAB_SHADOW_H
 
-#include "rq.bpf.h"
+#include "record_types.bpf.h"
 
 /* Mirrors crates/fairlab-live/src/shadow.rs. */
 struct shadow_counts {
@@ -32,6 +32,8 @@ struct difference {
 	u32 theirs, thread;
 	/* Idle CPUs when the kernel had decided. */
 	u64 idle_after[WORDS];
+	/* How many CPUs of the cache the kernel's search may look at, or NONE; does its hint say that a core idles? */
+	u32 idle_scan, has_idle_cores;
 };
 
 struct asked {
@@ -155,6 +157,8 @@ int fairlab_compare(u64 *ctx)
 	struct shadow_counts *counts = bpf_map_lookup_elem(&shadow_counts, &zero);
 	struct asked *here = asked_here();
 	struct difference *difference;
+	struct sched_domain_shared *shared;
+	struct rq *rq;
 	u32 reason;
 	bool same;
 
@@ -177,6 +181,16 @@ int fairlab_compare(u64 *ctx)
 	}
 	difference->theirs = theirs;
 	read_idle(difference->idle_after, NULL);
+	difference->idle_scan = NONE;
+	difference->has_idle_cores = 0;
+	/* What a search around the kernel's answer, which it falls back to, went by. */
+	rq = bpf_per_cpu_ptr(&runqueues, theirs);
+	shared = rq ? shared_of(rq) : NULL;
+	if (shared) {
+		if (has_field(shared->nr_idle_scan))
+			difference->idle_scan = shared->nr_idle_scan;
+		difference->has_idle_cores = shared->has_idle_cores;
+	}
 	if (bpf_ringbuf_output(&differences, difference, sizeof(*difference), BPF_RB_NO_WAKEUP))
 		counts->unrecorded++;
 	return 0;

@@ -3,7 +3,7 @@
 //! A difference is explained by asking the policy again under one other assumption: what gives the
 //! kernel's answer is what the two saw differently.
 
-use fairlab_live_policy::{Answer, Config, Request, WORDS, place};
+use fairlab_live_policy::{Answer, Config, NONE, Request, WORDS, place};
 
 /// A question, our answer, and the kernel's. Mirrors `struct difference` of the shim.
 #[repr(C)]
@@ -19,6 +19,10 @@ pub struct Difference {
     pub reserved: u32,
     /// Idle CPUs when the kernel's function ended.
     pub idle_after: [u64; WORDS],
+    /// How many CPUs of the cache the kernel's search may look at (`nr_idle_scan`), or [`NONE`].
+    pub idle_scan: u32,
+    /// Does its hint say that a core of the cache idles?
+    pub has_idle_cores: u32,
 }
 
 /// What explains a difference.
@@ -30,7 +34,10 @@ pub enum Why {
     HintClear,
     /// `wake_affine` weighed the two CPUs the other way.
     Weighed,
-    /// The kernel's search ended before it came to the CPU that ours found.
+    /// The kernel's limit for the cache under this load ends its search before the CPU that ours found. The policy has
+    /// no limit: 64 CPUs cost it one look.
+    ScanLimit,
+    /// The kernel's search ended before it came to the CPU that ours found, and no limit says why.
     SearchEnded,
     /// Another idle CPU of the same cache, and as good.
     AsGood,
@@ -40,10 +47,11 @@ pub enum Why {
 
 impl Why {
     /// All, in the order of [`Why::index`].
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::StateMoved,
         Self::HintClear,
         Self::Weighed,
+        Self::ScanLimit,
         Self::SearchEnded,
         Self::AsGood,
         Self::Unexplained,
@@ -62,6 +70,7 @@ impl Why {
             Self::StateMoved => "a CPU went idle or busy meanwhile",
             Self::HintClear => "the kernel's hint denied an idle core",
             Self::Weighed => "wake_affine weighed the other way",
+            Self::ScanLimit => "the kernel's limit ended its search",
             Self::SearchEnded => "the kernel's search ended early",
             Self::AsGood => "another idle CPU, as good",
             Self::Unexplained => "unexplained",
@@ -75,6 +84,7 @@ impl Why {
             Self::StateMoved => "state_moved",
             Self::HintClear => "hint_clear",
             Self::Weighed => "weighed",
+            Self::ScanLimit => "scan_limit",
             Self::SearchEnded => "search_ended",
             Self::AsGood => "as_good",
             Self::Unexplained => "unexplained",
@@ -111,7 +121,11 @@ impl Difference {
         let (ours, theirs) = (self.answer.cpu, self.theirs);
         let asked_about = [self.request.this_cpu, self.request.prev_cpu];
         if is_idle(ours) && !is_idle(theirs) && asked_about.contains(&theirs) {
-            return Why::SearchEnded;
+            return if self.is_beyond_limit(config) {
+                Why::ScanLimit
+            } else {
+                Why::SearchEnded
+            };
         }
         let is_core = |cpu: u32| self.bit(&self.request.idle_core, cpu);
         let is_near = config.of(ours).llc == config.of(theirs).llc;
@@ -119,6 +133,21 @@ impl Difference {
             return Why::AsGood;
         }
         Why::Unexplained
+    }
+
+    /// Would the kernel's limit end a search that begins behind its own answer before it comes to ours? It looks at
+    /// CPUs one by one, but at all cores where its hint says that one idles, unless the limit is zero.
+    fn is_beyond_limit(&self, config: &Config) -> bool {
+        if self.idle_scan == NONE || self.idle_scan != 0 && self.has_idle_cores != 0 {
+            return false;
+        }
+        let span = config.llc(config.of(self.theirs).llc);
+        let (first, all) = (self.theirs + 1, config.cpus);
+        let order = (0..all).map(|n| (first + n) % all);
+        let mut searched =
+            order.filter(|cpu| self.bit(span, *cpu) && self.bit(&self.request.allowed, *cpu));
+        let before = searched.position(|cpu| cpu == self.answer.cpu);
+        before.is_some_and(|before| before >= self.idle_scan as usize)
     }
 
     fn bit(&self, words: &[u64; WORDS], cpu: u32) -> bool {

@@ -68,9 +68,12 @@ fn watch(load: impl Fn() -> Vec<Worker>) -> Result<Seen, fairlab_live::LiveError
     Ok(seen)
 }
 
-/// 95 of 100 wakeups, of hundreds, and hardly any difference without a cause.
+/// 95 of 100 wakeups, of hundreds, and hardly any difference without a cause. Where the kernel's limit keeps it from
+/// looking, there is nothing to agree on.
 fn agree(seen: &Seen) -> bool {
     let (wakeups, agreed) = seen.counts.wakeups();
+    let (not_searched, _) = seen.why[Why::ScanLimit.index()];
+    let wakeups = wakeups - not_searched.min(wakeups);
     let unexplained = seen.why[Why::Unexplained.index()].0;
     wakeups >= 100 && agreed * 100 >= wakeups * 95 && unexplained * 100 <= wakeups
 }
