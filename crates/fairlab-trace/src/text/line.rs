@@ -16,6 +16,10 @@ pub(super) struct Frame<'a> {
     pub args: &'a [u8],
 }
 
+/// The time stamp ends before this byte: a name has at most 256, and a few columns follow. Each colon before it
+/// costs a look at what is before the colon.
+const FARTHEST: usize = 512;
+
 /// Takes a line apart.
 ///
 /// ```text
@@ -31,7 +35,7 @@ pub(super) fn parse(line: &[u8]) -> Option<Frame<'_>> {
         return None;
     }
     let line = without_log_prefix(line);
-    for colon in memchr::memchr_iter(b':', line) {
+    for colon in memchr::memchr_iter(b':', &line[..line.len().min(FARTHEST)]) {
         let before = line[..colon].trim_ascii_end();
         let start = before
             .iter()
@@ -227,6 +231,17 @@ fn looks_like_name(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever looks back from each colon to the start of the line looks at 2 GiB here.
+    #[test]
+    fn a_line_of_colons_is_not_looked_at_again_for_each() {
+        let line = vec![b':'; 64 << 10];
+        let begin = std::time::Instant::now();
+        assert!(parse(&line).is_none());
+        assert!(begin.elapsed() < std::time::Duration::from_millis(100));
+        let far = format!("{}-7 [000] 1.000001: sched_switch: x", "n".repeat(256));
+        assert!(parse(far.as_bytes()).is_some());
+    }
 
     fn check(line: &str, cpu: u32, pid: u32, time: u64, event: &str) {
         let frame = parse(line.as_bytes()).unwrap_or_else(|| panic!("{line}"));
