@@ -30,25 +30,24 @@ impl Siblings {
     /// Bits of word `i` of the CPUs whose threads above, or below, are busy, by the words of CPUs that are quiet.
     /// Indices wrap at the end of the words, where no CPU has a thread in that direction.
     #[inline(always)]
-    fn busy(&self, quiet: impl Fn(usize) -> u64, i: usize) -> u64 {
+    fn busy(&self, quiet: &[u64; WORDS], i: usize) -> u64 {
         let (words, bits) = ((self.distance / 64) as usize, self.distance % 64);
         let at = |i: usize| i & (WORDS - 1);
-        let above = quiet(at(i + words)) >> bits | (quiet(at(i + words + 1)) << 1) << (63 - bits);
-        let seen_from = |i: usize| self.above[i] & !quiet(i);
+        let above = quiet[at(i + words)] >> bits | (quiet[at(i + words + 1)] << 1) << (63 - bits);
+        let seen_from = |i: usize| self.above[i] & !quiet[i];
         let (near, next) = (at(i.wrapping_sub(words)), at(i.wrapping_sub(words + 1)));
         let below = seen_from(near) << bits | (seen_from(next) >> 1) >> (63 - bits);
         self.above[at(i)] & !above | below
     }
 }
 
-/// Fills in the idle cores of `request` from its idle CPUs. A thread that is not `online` keeps no core from being idle.
+/// Fills in the idle cores of `request` from its idle CPUs. Those that are `quiet` keep no core from being idle: that
+/// are idle, or off.
 #[inline(always)]
-pub fn find_idle_cores(config: &Config, online: &[u64; WORDS], request: &mut Request) {
-    let idle = &request.idle;
-    let quiet = |i: usize| idle[i] | !online[i];
+pub fn find_idle_cores(config: &Config, quiet: &[u64; WORDS], request: &mut Request) {
     for i in 0..config.words as usize {
         let i = i & (WORDS - 1);
-        let mut cores = idle[i];
+        let mut cores = request.idle[i];
         for row in 0..THREADS {
             let siblings = &config.siblings[row];
             if siblings.distance == 0 {

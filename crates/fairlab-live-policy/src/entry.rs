@@ -48,12 +48,8 @@ pub extern "C" fn fairlab_search(
 /// See [`find_idle_cores`].
 #[unsafe(no_mangle)]
 #[inline(always)]
-pub extern "C" fn fairlab_idle_cores(
-    config: &Config,
-    online: &[u64; WORDS],
-    request: &mut Request,
-) {
-    find_idle_cores(config, online, request);
+pub extern "C" fn fairlab_idle_cores(config: &Config, quiet: &[u64; WORDS], request: &mut Request) {
+    find_idle_cores(config, quiet, request);
 }
 
 /// See [`Queued::place`].
@@ -75,12 +71,12 @@ pub extern "C" fn fairlab_spare(config: &Config, request: &Request, place: u32) 
 #[inline(always)]
 pub extern "C" fn fairlab_leaves_core(
     config: &Config,
-    online: &[u64; WORDS],
+    quiet: &[u64; WORDS],
     request: &Request,
     since: &mut u64,
     now: u64,
 ) -> bool {
-    leaves_core(config, online, request, since, now)
+    leaves_core(config, quiet, request, since, now)
 }
 
 /// What a waker remembers of whom it woke.

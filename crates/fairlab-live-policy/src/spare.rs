@@ -110,14 +110,12 @@ pub fn spare(config: &Config, request: &Request, place: Place) -> u32 {
     far
 }
 
-/// Does another thread of the core of `prev_cpu` run something? One that is not `online` does not.
+/// Does another thread of the core of `prev_cpu` run something, and so is not `quiet`?
 #[inline(always)]
 #[must_use]
-pub fn is_crowded(config: &Config, online: &[u64; WORDS], request: &Request) -> bool {
+pub fn is_crowded(config: &Config, quiet: &[u64; WORDS], request: &Request) -> bool {
     let here = request.prev_cpu;
-    let busy = |thread| {
-        thread != here && !Request::bit(&request.idle, thread) && Request::bit(online, thread)
-    };
+    let busy = |thread| thread != here && !Request::bit(quiet, thread);
     config.thread_of(here, busy).is_some()
 }
 
@@ -132,12 +130,12 @@ pub const PATIENCE_NS: u64 = 8_000_000;
 #[must_use]
 pub fn leaves_core(
     config: &Config,
-    online: &[u64; WORDS],
+    quiet: &[u64; WORDS],
     request: &Request,
     since: &mut u64,
     now: u64,
 ) -> bool {
-    if !is_crowded(config, online, request) {
+    if !is_crowded(config, quiet, request) {
         *since = 0;
         return false;
     }

@@ -18,18 +18,22 @@ static __inline void copy_mask(u64 *to, const cpumask_t *from)
 	}
 }
 
-static __inline void copy_idle(struct request *request, struct task_struct *p)
+/* Which CPUs idle, and which of them the task may use. To the kernel's mask, one that is off idles, too. */
+static __inline void copy_idle(struct scratch *mine, struct task_struct *p)
 {
 	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
+	struct request *request = &mine->decision.request;
 
-	copy_mask(request->idle, idle);
-	scx_bpf_put_idle_cpumask(idle);
-	/* One that is off idles, too, to the kernel's mask. */
 #pragma unroll
 	for (int i = 0; i < WORDS; i++) {
-		if (i < config.words)
-			request->idle[i] &= presence.online[i];
+		if (i < config.words) {
+			u64 word = ((const u64 *)idle)[i], here = presence.online[i];
+
+			mine->quiet[i] = word | ~here;
+			request->idle[i] = word & here;
+		}
 	}
+	scx_bpf_put_idle_cpumask(idle);
 	copy_mask(request->allowed, p->cpus_ptr);
 }
 
@@ -62,7 +66,7 @@ static __inline u32 found(struct request *request, struct answer *answer)
 }
 
 /* The question where a task that is on this CPU would be better off. */
-static __inline struct request *ask_about(struct task_struct *p, u32 cpu)
+static __inline struct scratch *ask_about(struct task_struct *p, u32 cpu)
 {
 	u32 zero = 0;
 	struct scratch *mine = bpf_map_lookup_elem(&scratch, &zero);
@@ -72,20 +76,20 @@ static __inline struct request *ask_about(struct task_struct *p, u32 cpu)
 		return NULL;
 	request = &mine->decision.request;
 	request->prev_cpu = cpu;
-	copy_idle(request, p);
-	fairlab_idle_cores(&config, presence.online, request);
-	return request;
+	copy_idle(mine, p);
+	fairlab_idle_cores(&config, mine->quiet, request);
+	return mine;
 }
 
 /* Sends a task that would wait or share a core on this CPU straight to a better one. */
 static __inline bool send_away(struct task_struct *p, u32 cpu, u32 place, u64 flags)
 {
-	struct request *request = ask_about(p, cpu);
+	struct scratch *asked = ask_about(p, cpu);
 	u32 spare;
 
-	if (!request)
+	if (!asked)
 		return false;
-	spare = fairlab_spare(&config, request, place);
+	spare = fairlab_spare(&config, &asked->decision.request, place);
 	if (spare >= config.cpus || !scx_bpf_test_and_clear_cpu_idle(spare))
 		return false;
 	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL_ON | spare, config.slice_ns, flags);
@@ -95,13 +99,13 @@ static __inline bool send_away(struct task_struct *p, u32 cpu, u32 place, u64 fl
 /* Has the running task shared its core for long, and is there another for it? */
 static __inline bool wants_core(struct task_struct *p, struct task_state *task, u32 cpu)
 {
-	struct request *request;
+	struct scratch *asked;
 
 	if (!config.has_smt || !can_move(p))
 		return false;
-	request = ask_about(p, cpu);
-	return request && fairlab_leaves_core(&config, presence.online, request, &task->crowded_since,
-					      now());
+	asked = ask_about(p, cpu);
+	return asked && fairlab_leaves_core(&config, asked->quiet, &asked->decision.request,
+					    &task->crowded_since, now());
 }
 
 #endif

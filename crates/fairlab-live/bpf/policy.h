@@ -79,10 +79,10 @@ void fairlab_place(struct config *config, struct request *request, struct answer
 		   struct hits *hits);
 void fairlab_search(struct config *config, struct request *request, struct answer *answer,
 		    struct hits *hits);
-void fairlab_idle_cores(struct config *config, u64 *online, struct request *request);
+void fairlab_idle_cores(struct config *config, u64 *quiet, struct request *request);
 u32 fairlab_place_of(struct queued *queued);
 u32 fairlab_spare(struct config *config, struct request *request, u32 place);
-bool fairlab_leaves_core(struct config *config, u64 *online, struct request *request, u64 *since,
+bool fairlab_leaves_core(struct config *config, u64 *quiet, struct request *request, u64 *since,
 			 u64 now);
 void fairlab_record_wakee(struct config *config, struct wakes *wakes, u64 jiffies, u32 thread);
 u64 fairlab_weight(u32 static_prio, bool is_idle_policy);

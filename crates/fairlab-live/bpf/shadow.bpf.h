@@ -39,7 +39,8 @@ struct difference {
 struct asked {
 	struct difference difference;
 	struct hits hits;
-	u64 online[WORDS];
+	/* CPUs that are idle, or off. */
+	u64 quiet[WORDS];
 };
 
 struct {
@@ -60,25 +61,25 @@ static __inline struct asked *asked_here(void)
 	return bpf_map_lookup_elem(&asked, &zero);
 }
 
-/* Which CPUs idle, and if asked for, which are online: one that is off idles, too. */
-static __inline void read_idle(u64 *idle, u64 *online)
+/* Which CPUs idle, and if asked for, which are quiet: one that is off idles, too. */
+static __inline void read_idle(u64 *idle, u64 *quiet)
 {
 #pragma unroll
 	for (int i = 0; i < WORDS; i++) {
 		idle[i] = 0;
-		if (online)
-			online[i] = 0;
+		if (quiet)
+			quiet[i] = 0;
 	}
 	each_of(cpu, config.cpus)
 	{
 		struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
 		u64 bit = 1ULL << (cpu & 63);
 
-		if (!rq || !rq->online)
+		if (!rq || rq->curr != rq->idle || rq->nr_running || rq->ttwu_pending)
 			continue;
-		if (online)
-			online[(cpu >> 6) & (WORDS - 1)] |= bit;
-		if (rq->curr == rq->idle && !rq->nr_running && !rq->ttwu_pending)
+		if (quiet)
+			quiet[(cpu >> 6) & (WORDS - 1)] |= bit;
+		if (rq->online)
 			idle[(cpu >> 6) & (WORDS - 1)] |= bit;
 	}
 }
@@ -136,8 +137,8 @@ int fairlab_ask(u64 *ctx)
 	rq = bpf_per_cpu_ptr(&runqueues, prev);
 	if (rq)
 		request->prev_load = rq->cfs.avg.load_avg;
-	read_idle(request->idle, here->online);
-	fairlab_idle_cores(&config, here->online, request);
+	read_idle(request->idle, here->quiet);
+	fairlab_idle_cores(&config, here->quiet, request);
 #pragma unroll
 	for (int i = 0; i < WORDS; i++)
 		request->allowed[i] = i < config.words ? ((const u64 *)allowed)[i] : 0;

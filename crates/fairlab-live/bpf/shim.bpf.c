@@ -72,12 +72,12 @@ s32 fairlab_select_cpu(u64 *ctx)
 	cpu = cpu_of(prev);
 	if (cpu)
 		request->prev_load = cpu->weights;
-	copy_idle(request, p);
+	copy_idle(mine, p);
 
 	fairlab_place(&config, request, answer, &mine->hits);
 	if (mine->hits.target != NONE) {
 		if (config.has_smt)
-			fairlab_idle_cores(&config, presence.online, request);
+			fairlab_idle_cores(&config, mine->quiet, request);
 		fairlab_search(&config, request, answer, &mine->hits);
 	}
 
@@ -87,7 +87,7 @@ s32 fairlab_select_cpu(u64 *ctx)
 		counts->placed[distance(prev, answer->cpu)]++;
 		/* Idle cores are read for a search only. */
 		if (config.has_smt && mine->hits.target == NONE)
-			fairlab_idle_cores(&config, presence.online, request);
+			fairlab_idle_cores(&config, mine->quiet, request);
 		counts->found[found(request, answer)]++;
 	}
 	if (answer->recent_cpu != NONE)

@@ -91,6 +91,8 @@ struct decision {
 struct scratch {
 	struct decision decision;
 	struct hits hits;
+	/* CPUs that are idle, or off. */
+	u64 quiet[WORDS];
 };
 
 struct {

@@ -2,7 +2,7 @@
 
 use fairlab_kernel::{Kernel, Release};
 use fairlab_live::{LiveError, Settings, config};
-use fairlab_live_policy::{Config, NO_THREAD, NONE, WORDS};
+use fairlab_live_policy::{Config, NO_THREAD, NONE};
 use fairlab_machines::{LoadOptions, load};
 use fairlab_topology::domains::{BuildOptions, build};
 
@@ -13,9 +13,6 @@ pub const SETTINGS: Settings = Settings {
     lost_thread: 0,
     counts_details: false,
 };
-
-/// As the program knows which CPUs are online: all.
-pub const EVERY_CPU: [u64; WORDS] = [u64::MAX; WORDS];
 
 pub fn of(machine: &str) -> Result<Box<Config>, LiveError> {
     let machine = load(machine, &LoadOptions::default()).unwrap();

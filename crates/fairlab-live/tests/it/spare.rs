@@ -5,7 +5,7 @@ use fairlab_live_policy::{
     leaves_core, spare,
 };
 
-use crate::config::{EVERY_CPU, SETTINGS, of};
+use crate::config::{SETTINGS, of};
 
 /// Two caches with two cores of two threads each: cores {0,1} {2,3} | {4,5} {6,7}.
 fn machine() -> Box<Config> {
@@ -29,7 +29,8 @@ fn request(config: &Config, here: u32, idle: &[u32]) -> Request {
     for cpu in idle {
         request.idle[0] |= 1 << cpu;
     }
-    find_idle_cores(config, &EVERY_CPU, &mut request);
+    let quiet = request.idle;
+    find_idle_cores(config, &quiet, &mut request);
     request
 }
 
@@ -144,24 +145,34 @@ fn a_neighbour_that_is_seen_once_moves_nobody() {
     let crowded = request(&config, 0, &[1, 5]);
     let alone = request(&config, 0, &[4, 1, 5]);
     let mut since = 0;
-    assert!(!leaves_core(&config, &EVERY_CPU, &crowded, &mut since, 100));
-    assert!(!leaves_core(&config, &EVERY_CPU, &alone, &mut since, 200));
+    assert!(!leaves_core(
+        &config,
+        &crowded.idle,
+        &crowded,
+        &mut since,
+        100
+    ));
+    assert!(!leaves_core(&config, &alone.idle, &alone, &mut since, 200));
     assert_eq!(since, 0, "it begins anew");
     let start = 1_000_000_000;
     assert!(!leaves_core(
-        &config, &EVERY_CPU, &crowded, &mut since, start
+        &config,
+        &crowded.idle,
+        &crowded,
+        &mut since,
+        start
     ));
     let patience = SETTINGS.slice_ns.min(PATIENCE_NS);
     assert!(!leaves_core(
         &config,
-        &EVERY_CPU,
+        &crowded.idle,
         &crowded,
         &mut since,
         start + patience - 1
     ));
     assert!(leaves_core(
         &config,
-        &EVERY_CPU,
+        &crowded.idle,
         &crowded,
         &mut since,
         start + patience
@@ -170,14 +181,14 @@ fn a_neighbour_that_is_seen_once_moves_nobody() {
     let full = request(&config, 0, &[]);
     assert!(!leaves_core(
         &config,
-        &EVERY_CPU,
+        &full.idle,
         &full,
         &mut since,
         start + patience
     ));
     assert!(leaves_core(
         &config,
-        &EVERY_CPU,
+        &crowded.idle,
         &crowded,
         &mut since,
         start + patience
@@ -188,8 +199,8 @@ fn a_neighbour_that_is_seen_once_moves_nobody() {
 fn a_sibling_that_is_off_crowds_nobody() {
     let config = machine();
     let alone = request(&config, 0, &[]);
-    assert!(is_crowded(&config, &EVERY_CPU, &alone));
-    let mut online = EVERY_CPU;
-    online[0] &= !(1 << 4);
-    assert!(!is_crowded(&config, &online, &alone));
+    let mut quiet = alone.idle;
+    assert!(is_crowded(&config, &quiet, &alone));
+    quiet[0] |= 1 << 4;
+    assert!(!is_crowded(&config, &quiet, &alone));
 }
