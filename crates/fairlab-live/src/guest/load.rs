@@ -9,7 +9,7 @@ use rustix::process::{Pid, setpriority_process};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::scheduler::SLICE;
-use crate::watch::{run_time, wait};
+use crate::watch::{run_time, run_time_of_children, wait};
 
 /// The static priority of nice 0.
 const DEFAULT_PRIO: u32 = 120;
@@ -23,6 +23,7 @@ pub struct Worker {
     pub child: Child,
     weight: u64,
     seen: u64,
+    seen_of_children: u64,
 }
 
 impl Worker {
@@ -38,6 +39,7 @@ impl Worker {
             child,
             weight: weight_of_nice(DEFAULT_PRIO, false),
             seen: 0,
+            seen_of_children: 0,
         }
     }
 
@@ -81,9 +83,12 @@ impl Worker {
         self
     }
 
-    /// Has it not run since the last look?
+    /// Has neither it nor a child of it run since the last look? Who waits for children has its turn when they have
+    /// had theirs.
     pub fn stands_still(&mut self) -> bool {
-        self.progress().is_none_or(|ran| ran == 0)
+        let children = run_time_of_children(self.pid());
+        let had = std::mem::replace(&mut self.seen_of_children, children);
+        self.progress().is_none_or(|ran| ran == 0) && children == had
     }
 
     /// Run time since the last call, ns; none when the process is gone.
@@ -115,7 +120,7 @@ pub fn lost(workers: &mut [Worker]) -> Vec<String> {
     let limits = patience(workers);
     let longest = limits.iter().max().copied().unwrap_or_default();
     for worker in &mut *workers {
-        worker.progress();
+        worker.stands_still();
     }
     let start = Instant::now();
     let mut still: Vec<_> = workers.iter_mut().zip(limits).collect();

@@ -29,6 +29,16 @@ pub fn run_time(pid: u32) -> Option<u64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
+/// Run time of the children that a process has now, ns.
+pub fn run_time_of_children(pid: u32) -> u64 {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let children = children.unwrap_or_default();
+    let pids = children
+        .split_whitespace()
+        .filter_map(|pid| pid.parse().ok());
+    pids.filter_map(run_time).sum()
+}
+
 /// The CPU on which a process is or last was.
 pub fn cpu_of(pid: u32) -> Option<usize> {
     stat_field(pid, 39)
