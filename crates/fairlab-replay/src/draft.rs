@@ -51,9 +51,8 @@ pub(crate) struct Draft {
     has_slept: bool,
     /// Time on CPUs that belongs to the next stretch.
     carried: Nanos,
-    /// Whom it sends notes to, and where in its operations; programs have numbers at the end only.
-    notes: Vec<(u32, TaskId)>,
-    children: Vec<(u32, TaskId)>,
+    /// Which of its operations name others, and whom: programs have numbers at the end only.
+    names: Vec<(u32, TaskId)>,
 }
 
 impl Default for Draft {
@@ -71,8 +70,7 @@ impl Default for Draft {
             stretches: Vec::new(),
             has_slept: false,
             carried: Nanos::ZERO,
-            notes: Vec::new(),
-            children: Vec::new(),
+            names: Vec::new(),
         }
     }
 }
@@ -137,7 +135,7 @@ impl Draft {
 
     /// It wakes `task`, and does so much of what follows before an interrupt is sent.
     pub fn wake(&mut self, task: TaskId, sync: bool, before: Nanos) {
-        self.notes.push((self.here(), task));
+        self.names.push((self.here(), task));
         self.ops.push(Op::Send {
             to: ProgramId(u32::MAX),
             sync,
@@ -152,7 +150,7 @@ impl Draft {
             last.ran -= cost;
             self.carried += cost;
         }
-        self.children.push((self.here(), task));
+        self.names.push((self.here(), task));
         self.ops.push(Op::Fork(ProgramId(u32::MAX)));
     }
 
@@ -177,11 +175,10 @@ impl Draft {
             && wakes.iter().all(|op| matches!(op, Op::Send { .. }))
         {
             self.ops.insert(after, Op::Finish);
-            let notes = self
-                .notes
-                .iter_mut()
-                .filter(|(at, _)| *at as usize >= after);
-            notes.for_each(|(at, _)| *at += 1);
+            let later = self.names.iter_mut();
+            later
+                .filter(|(at, _)| *at as usize >= after)
+                .for_each(|(at, _)| *at += 1);
         }
     }
 
@@ -191,18 +188,11 @@ impl Draft {
         task: TaskId,
         programs: &BTreeMap<TaskId, ProgramId>,
     ) -> (Program, Vec<Stretch>) {
-        for (at, to) in self.notes {
-            if let (Some(Op::Send { to, .. }), Some(program)) =
-                (self.ops.get_mut(at as usize), programs.get(&to))
+        for (at, other) in self.names {
+            if let (Some(Op::Send { to: number, .. } | Op::Fork(number)), Some(program)) =
+                (self.ops.get_mut(at as usize), programs.get(&other))
             {
-                *to = *program;
-            }
-        }
-        for (at, child) in self.children {
-            if let (Some(Op::Fork(child)), Some(program)) =
-                (self.ops.get_mut(at as usize), programs.get(&child))
-            {
-                *child = *program;
+                *number = *program;
             }
         }
         let name = self.name.unwrap_or_else(|| format!("task {}", task.0));

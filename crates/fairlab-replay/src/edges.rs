@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use fairlab_event::{EventKind, SchedEvent};
-use fairlab_sim::{CostTable, Distances};
 use fairlab_units::{CpuId, Nanos, TaskId, Timestamp};
 
 use crate::arrival::Arrivals;
@@ -133,15 +132,9 @@ impl Edges {
         })
     }
 
-    /// What `waker`'s kernel does for a wakeup of `wakee` before it sends an interrupt, beside what `costs` says.
-    pub(crate) fn before_interrupt(
-        &self,
-        waker: TaskId,
-        wakee: TaskId,
-        costs: &CostTable,
-        distances: &Distances,
-    ) -> Nanos {
-        self.arrivals.before(waker, wakee, costs, distances)
+    /// How long wakeups are under way.
+    pub(crate) const fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
     }
 
     /// The process that a task is a thread of, where it is known.

@@ -65,7 +65,7 @@ impl Recorded {
             if best.as_ref().is_none_or(|(least, _, _)| deviation < *least) {
                 best = Some((deviation, nearness, self.workload.clone()));
             }
-            if deviation == 0 {
+            if deviation == 0 || round == rounds {
                 break;
             }
             self.fit_once(&again);

@@ -20,7 +20,8 @@
 //! Events do not tell whether code of a task or an interrupt woke a task. A wakeup on an idle CPU is an
 //! interrupt's, one elsewhere than where the wakee slept a task's. One on the CPU where the wakee slept may be
 //! either, since that is where its timers fire: it is the running task's when that task is a child of the wakee, when
-//! it wakes others about then or the same task from elsewhere, when interrupts never wake the wakee, or when the task makes most of its wakeups.
+//! it wakes others about then or the same task from elsewhere, when interrupts never wake the wakee, or when the
+//! task makes most of its wakeups.
 //!
 //! # In which order a task does its work
 //! A task that is woken by several others answers each of them as often as it was woken by it, in the order in which

@@ -206,12 +206,12 @@ impl<'a> Recorder<'a> {
     /// A task runs on `cpu`. One of which nothing has been seen has been on a queue since the beginning; where
     /// wakeups are not recorded, it may as well have slept until now.
     fn turns_up(&mut self, time: Timestamp, cpu: CpuId, task: TaskId) {
+        if self.draft(task).phase != Phase::Unknown {
+            return;
+        }
         let after = time.saturating_since(self.begin.unwrap_or(time));
         let was_queued = after == Nanos::ZERO || self.edges.has_wakeups();
         let draft = self.draft(task);
-        if draft.phase != Phase::Unknown {
-            return;
-        }
         if was_queued {
             draft.begin(Begins::Queued(cpu));
         } else {
@@ -271,7 +271,7 @@ impl<'a> Recorder<'a> {
     fn before_interrupt(&mut self, waker: TaskId, wakee: TaskId) -> Nanos {
         let (edges, costs, distances) = (self.edges, self.costs, self.work.distances());
         let known = self.before_interrupt.entry((waker, wakee));
-        *known.or_insert_with(|| edges.before_interrupt(waker, wakee, costs, distances))
+        *known.or_insert_with(|| edges.arrivals().before(waker, wakee, costs, distances))
     }
 
     /// `parent` starts `child`.

@@ -15,6 +15,7 @@
 
 mod attributes;
 mod balance;
+mod begin;
 mod cache_aware;
 mod census;
 mod costs;

@@ -23,8 +23,7 @@ impl SyncFlags {
     const MOST: i8 = 8;
 
     /// Does `waker` wake `wakee` synchronously? A guess where nothing is known of the two.
-    #[must_use]
-    pub fn guess(&self, waker: TaskId, wakee: TaskId) -> bool {
+    pub(super) fn guess(&self, waker: TaskId, wakee: TaskId) -> bool {
         let of = |sum: Option<&i8>| sum.copied().filter(|sum| *sum != 0);
         of(self.pairs.get(&(waker, wakee)))
             .or_else(|| of(self.wakers.get(&waker)))

@@ -157,7 +157,7 @@ fn run_mix(facts: &mut Facts) -> bool {
     let mut stalled = Vec::new();
     let mut always_ours = true;
     for worker in &mut workers {
-        worker.progress();
+        worker.stands_still();
     }
     while start.elapsed() < seconds() {
         std::thread::sleep(window);

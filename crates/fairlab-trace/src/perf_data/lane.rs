@@ -16,7 +16,7 @@ struct Packed {
     rest: Rest,
 }
 
-/// By kind: the names and priorities, and the value.
+/// By kind, for which a field has no room: the names and priorities, and the value.
 #[derive(Clone, Copy, Debug)]
 enum Rest {
     Switch {
