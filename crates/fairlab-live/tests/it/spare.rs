@@ -145,54 +145,22 @@ fn a_neighbour_that_is_seen_once_moves_nobody() {
     let crowded = request(&config, 0, &[1, 5]);
     let alone = request(&config, 0, &[4, 1, 5]);
     let mut since = 0;
-    assert!(!leaves_core(
-        &config,
-        &crowded.idle,
-        &crowded,
-        &mut since,
-        100
-    ));
-    assert!(!leaves_core(&config, &alone.idle, &alone, &mut since, 200));
+    // All CPUs are on.
+    let leaves = |request: &Request, since: &mut u64, now| {
+        leaves_core(&config, &request.idle, request, since, now)
+    };
+    assert!(!leaves(&crowded, &mut since, 100));
+    assert!(!leaves(&alone, &mut since, 200));
     assert_eq!(since, 0, "it begins anew");
     let start = 1_000_000_000;
-    assert!(!leaves_core(
-        &config,
-        &crowded.idle,
-        &crowded,
-        &mut since,
-        start
-    ));
+    assert!(!leaves(&crowded, &mut since, start));
     let patience = SETTINGS.slice_ns.min(PATIENCE_NS);
-    assert!(!leaves_core(
-        &config,
-        &crowded.idle,
-        &crowded,
-        &mut since,
-        start + patience - 1
-    ));
-    assert!(leaves_core(
-        &config,
-        &crowded.idle,
-        &crowded,
-        &mut since,
-        start + patience
-    ));
+    assert!(!leaves(&crowded, &mut since, start + patience - 1));
+    assert!(leaves(&crowded, &mut since, start + patience));
     // Nowhere to go: it stays, and need not wait again.
     let full = request(&config, 0, &[]);
-    assert!(!leaves_core(
-        &config,
-        &full.idle,
-        &full,
-        &mut since,
-        start + patience
-    ));
-    assert!(leaves_core(
-        &config,
-        &crowded.idle,
-        &crowded,
-        &mut since,
-        start + patience
-    ));
+    assert!(!leaves(&full, &mut since, start + patience));
+    assert!(leaves(&crowded, &mut since, start + patience));
 }
 
 #[test]
