@@ -41,7 +41,7 @@ impl SyncFlags {
     }
 
     /// Was the wakeup of `wakee` by `waker` at `time` synchronous? Where it decided nothing, or its case was not
-    /// kept, as [`Self::guess`] says.
+    /// kept: a guess from what else the waker, and others, did.
     #[must_use]
     pub fn of_wakeup(&self, time: Timestamp, waker: TaskId, wakee: TaskId) -> bool {
         let known = self
