@@ -80,6 +80,12 @@ impl Context {
         name
     }
 
+    /// Takes in a name that has no time: the task has it until an event says otherwise.
+    pub(crate) fn list(&mut self, pid: u32, comm: &[u8]) {
+        let name = self.comm(pid, comm);
+        self.tasks.get(pid).listed_name = name;
+    }
+
     pub(crate) fn jump(&mut self, cpu: u32, from: u64, to: u64) {
         self.ledger.jump(Jump {
             cpu: CpuId(cpu),

@@ -34,15 +34,23 @@ impl Emitter {
         let time = Timestamp(self.last);
         let cpu = CpuId(raw.cpu);
         if raw.kind != RawKind::Process && self.track(raw, time, out) && raw.current != 0 {
-            // A name that no event will tell, from the tables of the recording.
-            let name = ctx.tasks.get(raw.current).name;
+            // A name that no event has told, from the tables of the recording. Not the name that was last
+            // decoded: decoding is ahead, and an exec between here and there has another.
+            let known = ctx.tasks.get(raw.current);
+            let name = if known.told_name == NONE {
+                known.listed_name
+            } else {
+                NONE
+            };
             Self::tell(raw.current, name, NO_PRIO, time, cpu, ctx, out);
         }
         match raw.kind {
             RawKind::Process => {
                 ctx.tasks.belongs(raw.a, raw.value as u32, raw.current);
                 if raw.a_name == NONE {
-                    // A new task; the event of the fork tells it.
+                    // A new task; the event of the fork tells it. Where that was lost, it has its
+                    // parent's name.
+                    Self::inherit(raw.a, raw.current, ctx);
                     return;
                 }
             }
@@ -55,6 +63,19 @@ impl Emitter {
         Self::tell(raw.b, raw.b_name, raw.b_prio, time, cpu, ctx, out);
         if let Some(kind) = Self::kind(raw, time, ctx) {
             out.push(SchedEvent { time, cpu, kind });
+        }
+    }
+
+    fn inherit(child: u32, parent: u32, ctx: &mut Context) {
+        let parent = ctx.tasks.get(parent);
+        let name = if parent.told_name == NONE {
+            parent.listed_name
+        } else {
+            parent.told_name
+        };
+        let child = ctx.tasks.get(child);
+        if child.listed_name == NONE {
+            child.listed_name = name;
         }
     }
 
@@ -192,5 +213,71 @@ impl Emitter {
                 Some(EventKind::Lost { count })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn emit(emitter: &mut Emitter, raw: &RawEvent, ctx: &mut Context) -> Vec<String> {
+        let mut out = Vec::new();
+        emitter.emit(raw, ctx, &mut out);
+        out.iter()
+            .map(|event| format!("{:?}", event.kind))
+            .collect()
+    }
+
+    fn waking(time: u64, current: u32) -> RawEvent {
+        let mut raw = RawEvent::new(time, 1, RawKind::Waking);
+        (raw.a, raw.value, raw.current) = (9, 0, current);
+        raw
+    }
+
+    /// A recording is decoded some way ahead of what is delivered. The exec in it, at 20, was decoded before
+    /// what the task did at 10 is delivered.
+    #[test]
+    fn a_name_is_not_told_before_its_time() {
+        let (mut emitter, mut ctx) = (Emitter::default(), Context::new());
+        ctx.list(7, b"listed");
+        let sh = ctx.comm(7, b"sh");
+        let mut named = RawEvent::new(5, 0, RawKind::WakeupNew);
+        (named.a, named.a_name) = (7, sh);
+        let mut exec = RawEvent::new(20, 1, RawKind::Process);
+        (exec.a, exec.a_name, exec.value) = (7, ctx.comm(7, b"sleep"), 7);
+
+        let told = |name: u32| format!("Named {{ task: task7, name: NameId({name}) }}");
+        assert!(emit(&mut emitter, &named, &mut ctx).contains(&told(sh)));
+        let woke = emit(&mut emitter, &waking(10, 7), &mut ctx);
+        assert!(woke[0].starts_with("Running"), "{woke:?}");
+        assert!(
+            !woke.iter().any(|kind| kind.starts_with("Named")),
+            "{woke:?}"
+        );
+        assert!(emit(&mut emitter, &exec, &mut ctx).contains(&told(exec.a_name)));
+    }
+
+    #[test]
+    fn a_listed_name_is_told_of_a_task_that_runs_and_that_no_event_named() {
+        let (mut emitter, mut ctx) = (Emitter::default(), Context::new());
+        ctx.list(7, b"sh");
+        let woke = emit(&mut emitter, &waking(10, 7), &mut ctx);
+        let name = ctx.names.intern(b"sh");
+        assert_eq!(
+            woke[1],
+            format!("Named {{ task: task7, name: {name:?} }}")
+        );
+        // Its child has it, too, where the event of the fork was lost. (perf's own record of it is left.)
+        let mut forked = RawEvent::new(11, 1, RawKind::Process);
+        (forked.a, forked.value, forked.current) = (8, 8, 7);
+        assert!(emit(&mut emitter, &forked, &mut ctx).is_empty());
+        let woke = emit(&mut emitter, &waking(12, 8), &mut ctx);
+        assert!(woke.contains(&format!("Named {{ task: task8, name: {name:?} }}")));
+        // Not again.
+        let woke = emit(&mut emitter, &waking(13, 7), &mut ctx);
+        assert!(
+            woke.iter().all(|kind| !kind.contains("Named")),
+            "{woke:?}"
+        );
     }
 }

@@ -11,6 +11,8 @@ pub(crate) struct Task {
     pub comm: u128,
     /// The name that they stand for, or [`NONE`].
     pub name: u32,
+    /// The name that a table of the recording gives it, without a time, or [`NONE`].
+    pub listed_name: u32,
     /// The name that was last delivered, or [`NONE`].
     pub told_name: u32,
     /// The process that it is a thread of, or [`NONE`].
@@ -26,6 +28,7 @@ pub(crate) struct Task {
 const FRESH: Task = Task {
     comm: 0,
     name: NONE,
+    listed_name: NONE,
     told_name: NONE,
     process: NONE,
     parent: NONE,

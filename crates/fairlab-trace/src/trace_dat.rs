@@ -292,7 +292,7 @@ fn read_cmdlines(text: &[u8], ctx: &mut Context) {
             .ok()
             .and_then(|pid| pid.parse::<u32>().ok());
         if let Some(pid) = pid.filter(|&pid| pid != 0) {
-            ctx.comm(pid, &line[space + 1..]);
+            ctx.list(pid, &line[space + 1..]);
         }
     }
 }

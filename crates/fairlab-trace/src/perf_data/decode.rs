@@ -227,12 +227,14 @@ impl Decoder {
                 let (process, tid) = (word(0)?, word(4)?);
                 let text = body.get(8..)?;
                 let end = memchr::memchr(0, text)?;
-                let name = ctx.comm(tid, &text[..end]);
+                let name = &text[..end];
                 // What perf says of tasks that ran before has no time; it names them once they are seen.
                 let Some(time) = time.filter(|&time| time > 0) else {
+                    ctx.list(tid, name);
                     ctx.tasks.belongs(tid, process, NONE);
                     return None;
                 };
+                let name = ctx.comm(tid, name);
                 let mut event = RawEvent::new(time, on_cpu, RawKind::Process);
                 event.value = u64::from(process);
                 event.a = tid;

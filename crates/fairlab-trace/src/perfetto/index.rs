@@ -348,7 +348,7 @@ fn process_tree(tree: &[u8], ctx: &mut Context) {
             }
         }
         if let (Some(tid @ 1..), Some(name)) = (tid, name) {
-            ctx.comm(tid, name);
+            ctx.list(tid, name);
         }
     }
 }

@@ -62,7 +62,7 @@ impl Map {
         if self.tasks.len() < 1 << 16 {
             self.tasks.insert(word.to_vec(), pid);
         }
-        ctx.comm(pid, word);
+        ctx.list(pid, word);
         pid
     }
 
@@ -83,7 +83,7 @@ impl Map {
             {
                 self.tasks.insert(word.trim_ascii().to_vec(), pid);
                 if pid != 0 {
-                    ctx.comm(pid, &task[..colon]);
+                    ctx.list(pid, &task[..colon]);
                 }
             }
         }
