@@ -263,10 +263,7 @@ mod tests {
         ctx.list(7, b"sh");
         let woke = emit(&mut emitter, &waking(10, 7), &mut ctx);
         let name = ctx.names.intern(b"sh");
-        assert_eq!(
-            woke[1],
-            format!("Named {{ task: task7, name: {name:?} }}")
-        );
+        assert_eq!(woke[1], format!("Named {{ task: task7, name: {name:?} }}"));
         // Its child has it, too, where the event of the fork was lost. (perf's own record of it is left.)
         let mut forked = RawEvent::new(11, 1, RawKind::Process);
         (forked.a, forked.value, forked.current) = (8, 8, 7);
@@ -275,9 +272,6 @@ mod tests {
         assert!(woke.contains(&format!("Named {{ task: task8, name: {name:?} }}")));
         // Not again.
         let woke = emit(&mut emitter, &waking(13, 7), &mut ctx);
-        assert!(
-            woke.iter().all(|kind| !kind.contains("Named")),
-            "{woke:?}"
-        );
+        assert!(woke.iter().all(|kind| !kind.contains("Named")), "{woke:?}");
     }
 }

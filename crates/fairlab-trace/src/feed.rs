@@ -7,6 +7,8 @@ use fairlab_event::SchedEvent;
 
 use crate::recording::Recording;
 
+/// Events that are handed over at once. Waking the other thread takes as long as reading a hundred or two.
+const HANDED: usize = 4096;
 /// Batches that may wait between the two: enough to even out batches of unequal effort, few enough
 /// to stay in the caches.
 const AHEAD: usize = 4;
@@ -24,7 +26,7 @@ impl Recording {
         mut take: impl FnMut(&[SchedEvent], N) + Send,
     ) {
         let mut events = Vec::new();
-        if !self.next_batch(&mut events) {
+        if !self.gather(&mut events) {
             return;
         }
         let is_alone = thread::available_parallelism().is_ok_and(|nr_cpus| nr_cpus.get() == 1);
@@ -32,7 +34,7 @@ impl Recording {
             loop {
                 let noted = note(self, &events);
                 take(&events, noted);
-                if !self.next_batch(&mut events) {
+                if !self.gather(&mut events) {
                     return;
                 }
             }
@@ -54,10 +56,17 @@ impl Recording {
                     return;
                 }
                 events = empty.try_recv().unwrap_or_default();
-                if !self.next_batch(&mut events) {
+                if !self.gather(&mut events) {
                     return;
                 }
             }
         });
+    }
+
+    /// Replaces the content of `events` by enough of the next events; false after the last.
+    fn gather(&mut self, events: &mut Vec<SchedEvent>) -> bool {
+        events.clear();
+        while events.len() < HANDED && self.append(events) {}
+        !events.is_empty()
     }
 }

@@ -151,12 +151,18 @@ impl Recording {
     /// Quicker than the iterator for those who want them all.
     pub fn next_batch(&mut self, events: &mut Vec<SchedEvent>) -> bool {
         events.clear();
+        self.append(events)
+    }
+
+    /// Appends the next events; false after the last.
+    pub(crate) fn append(&mut self, events: &mut Vec<SchedEvent>) -> bool {
         if self.next < self.batch.len() {
             events.extend_from_slice(&self.batch[self.next..]);
             self.next = self.batch.len();
             return true;
         }
-        while events.is_empty() {
+        let before = events.len();
+        while events.len() == before {
             if self.is_at_end {
                 return false;
             }
